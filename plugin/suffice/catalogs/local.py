@@ -1,0 +1,108 @@
+"""The embedded catalog: real DataHub aspects, one row a (urn, aspect, version), in SQLite or PostgreSQL.
+
+Reading needs no DataHub package: aspects are kept as the JSON that DataHub writes, and an `Asset` is read from it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from suffice.catalogs import tables as t
+from suffice.catalogs.aspects import ASSET_ASPECTS, VOLATILE, asset_from_aspects
+from suffice.model import Asset, Scope, digest
+
+__all__ = ["LocalCatalog"]
+
+_CHUNK = 400
+
+
+class LocalCatalog:
+    """A `Catalog` on a SQLAlchemy engine that `tables.connect` gave."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self.engine = engine
+
+    def assets(self, scope: Scope | None = None) -> Iterator[Asset]:
+        """Every dataset that is not soft-deleted and lies in `scope`, by urn; memory stays flat."""
+        a = t.aspects
+        query = (
+            sa.select(a.c.urn, a.c.aspect, a.c.value)
+            .where(a.c.version == 0, a.c.aspect.in_(ASSET_ASPECTS), a.c.urn.like("urn:li:dataset:%"))
+            .order_by(a.c.urn)
+        )
+        with self.engine.connect().execution_options(stream_results=True, yield_per=1000) as connection:
+            urn, held = "", dict[str, Any]()
+            for row in connection.execute(query):
+                if row.urn != urn:
+                    yield from _admitted(urn, held, scope)
+                    urn, held = row.urn, {}
+                held[row.aspect] = row.value
+            yield from _admitted(urn, held, scope)
+
+    def asset(self, urn: str) -> Asset | None:
+        return next(iter(_admitted(urn, self.aspects(urn), None)), None)
+
+    def aspects(self, urn: str) -> Mapping[str, Any]:
+        """The latest value of every aspect of `urn`, by name; empty when the catalog does not know it."""
+        a = t.aspects
+        with self.engine.connect() as connection:
+            rows = connection.execute(sa.select(a.c.aspect, a.c.value).where(a.c.urn == urn, a.c.version == 0))
+            return {row.aspect: row.value for row in rows}
+
+    def put(self, urn: str, aspect: str, value: Mapping[str, Any]) -> bool:
+        return self.put_many([(urn, aspect, value)]) == 1
+
+    def put_many(self, items: Iterable[tuple[str, str, Mapping[str, Any]]], *, run_id: str = "") -> int:
+        """Upsert aspects in one transaction; returns how many differed from what was held.
+
+        The latest is version 0; the value it replaces is kept as the next higher version. An unchanged one writes
+        nothing: run ids, time stamps and the like (`VOLATILE`) are no change.
+        """
+        latest = {(urn, aspect): value for urn, aspect, value in items}
+        a, now, written = t.aspects, time.time(), 0
+        with t.batch(self.engine) as connection:
+            held = self._digests(connection, latest)
+            fresh = []
+            for (urn, aspect), value in latest.items():
+                mark = digest({k: v for k, v in value.items() if k not in VOLATILE})
+                before = held.get((urn, aspect))
+                if before == mark:
+                    continue
+                if before is not None:
+                    top = sa.select(sa.func.max(a.c.version)).where(a.c.urn == urn, a.c.aspect == aspect)
+                    here = sa.and_(a.c.urn == urn, a.c.aspect == aspect, a.c.version == 0)
+                    version = (connection.execute(top).scalar_one() or 0) + 1
+                    connection.execute(sa.update(a).where(here).values(version=version))
+                fresh.append(
+                    {"urn": urn, "aspect": aspect, "version": 0, "value": dict(value), "digest": mark,
+                     "created_at": now, "run_id": run_id}
+                )  # fmt: skip
+                written += 1
+            if fresh:
+                connection.execute(sa.insert(a), fresh)
+        return written
+
+    def _digests(
+        self, connection: sa.Connection, wanted: Mapping[tuple[str, str], Any]
+    ) -> dict[tuple[str, str], str]:
+        a, urns = t.aspects, sorted({urn for urn, _ in wanted})
+        found: dict[tuple[str, str], str] = {}
+        for start in range(0, len(urns), _CHUNK):
+            part = urns[start : start + _CHUNK]
+            rows = connection.execute(
+                sa.select(a.c.urn, a.c.aspect, a.c.digest).where(a.c.urn.in_(part), a.c.version == 0)
+            )
+            found.update({(row.urn, row.aspect): row.digest for row in rows})
+        return found
+
+
+def _admitted(urn: str, held: Mapping[str, Any], scope: Scope | None) -> Iterator[Asset]:
+    if "schemaMetadata" not in held or held.get("status", {}).get("removed"):
+        return
+    asset = asset_from_aspects(urn, held)
+    if scope is None or scope.admits_asset(asset):
+        yield asset

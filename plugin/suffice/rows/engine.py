@@ -1,0 +1,210 @@
+"""One DuckDB through which every table can be read, wherever its rows lie.
+
+A DuckDB file is attached read-only; tables of SQLite, of other databases and small files are fetched into memory by
+their stored types; large files are read in place. So an enricher writes one dialect, and joins cross sources.
+Nothing here can write to a source.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from suffice.errors import DataUnreachable
+from suffice.libs import duck
+from suffice.model import Asset, SourceRef
+from suffice.rows import files, marks
+from suffice.rows.fetch import Fetched, fetch_sql, fetch_sqlite
+
+__all__ = ["Engine", "Relation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table as DuckDB sees it: `sql` stands in a FROM clause and reads `"source"."schema"."table"`.
+
+    `rows` counts the whole table, `base` what is here (less when sampled). `types` gives, for a column whose cells
+    have several stored types, the share of each; such a column is text here. `skipped` names columns that are not
+    here, and why.
+    """
+
+    sql: str
+    rows: int
+    base: int
+    columns: tuple[str, ...]
+    types: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    skipped: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sampled(self) -> bool:
+        return self.base < self.rows
+
+
+class Engine:
+    """Opens sources lazily and answers DuckDB SQL over them. Not for use by two threads at once.
+
+    `max_rows` bounds what is fetched from a table into memory; above it a sample is taken. `statements` counts the
+    queries run. Raises DataUnreachable where the rows of a known table cannot be read now.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, SourceRef],
+        *,
+        max_rows: int = 1_000_000,
+        cache_rows: int = 5_000_000,
+        timeout_s: float = 60.0,
+    ) -> None:
+        self._sources = dict(sources)
+        self._max_rows = max_rows
+        self._cache_rows = cache_rows
+        self._timeout_s = timeout_s
+        self._con: Any = None
+        self._attached: set[str] = set()
+        self._held: OrderedDict[str, Relation] = OrderedDict()
+        self._marks: dict[tuple[str, str], str] = {}
+        self.statements = 0
+
+    def close(self) -> None:
+        if self._con is not None:
+            self._con.close()
+            self._con = None
+        self._attached.clear()
+        self._held.clear()
+
+    # what is asked of it
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Rows of one statement; interrupted after `timeout_s`."""
+        self.statements += 1
+        connection = self._connection()
+        with self._bounded(connection):
+            return list(connection.execute(sql, list(parameters)).fetchall())
+
+    def numpy(self, sql: str) -> dict[str, Any]:
+        """Columns of one statement as numpy arrays by name."""
+        self.statements += 1
+        connection = self._connection()
+        with self._bounded(connection):
+            return dict(connection.execute(sql).fetchnumpy())
+
+    def mark(self, asset: Asset) -> str:
+        """Changes whenever the rows may have changed; "" where the source gives no mark (then nothing is assumed)."""
+        ref = self._sources.get(asset.source)
+        if ref is None:
+            return ""
+        where = asset.properties.get("path", ref.location) if ref.kind == "files" else ref.location
+        if ref.kind == "sqlalchemy":
+            return marks.table_mark(ref.location, asset.schema, asset.name)
+        key = (ref.name, where)
+        if key not in self._marks:
+            self._marks[key] = marks.file_mark(Path(where))
+        return self._marks[key]
+
+    def reachable(self, asset: Asset) -> bool:
+        ref = self._sources.get(asset.source)
+        return ref is not None and (ref.kind == "sqlalchemy" or Path(ref.location).exists())
+
+    def relation(self, asset: Asset) -> Relation:
+        """The table as a DuckDB relation, fetched or attached at first use."""
+        held = self._held.get(asset.urn)
+        if held is not None:
+            self._held.move_to_end(asset.urn)
+            return held
+        ref = self._sources.get(asset.source)
+        if ref is None:
+            raise DataUnreachable(
+                f"the rows of '{asset.path}' cannot be read: no source '{asset.source}'",
+                mend=f"suffice ingest it again, or set [sources.{asset.source}] url in suffice.toml",
+            )
+        try:
+            relation = self._open(ref, asset)
+        except DataUnreachable:
+            raise
+        except (OSError, *duck.error_types()) as error:
+            raise DataUnreachable(f"the rows of '{asset.path}' cannot be read: {error}") from error
+        self._held[asset.urn] = relation
+        self._evict()
+        return relation
+
+    # how it is done
+
+    def _connection(self) -> Any:
+        if self._con is None:
+            self._con = duck.connect()
+            self._con.execute("SET threads=2")
+            self._con.execute("SET preserve_insertion_order=true")
+        return self._con
+
+    @contextmanager
+    def _bounded(self, connection: Any) -> Iterator[None]:
+        timer = threading.Timer(self._timeout_s, connection.interrupt)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _open(self, ref: SourceRef, asset: Asset) -> Relation:
+        if ref.kind == "duckdb":
+            return self._attach_duckdb(ref, asset)
+        self._attach_memory(ref.name, asset.schema)
+        sql = duck.quote(ref.name, asset.schema, asset.name)
+        if ref.kind == "files":
+            fetched = files.read(asset, self._max_rows)
+            if isinstance(fetched, str):
+                self._connection().execute(f"CREATE OR REPLACE VIEW {sql} AS {fetched}")
+                return self._counted(sql, asset)
+        elif ref.kind == "sqlite":
+            fetched = fetch_sqlite(Path(ref.location), asset, self._max_rows)
+        else:
+            fetched = fetch_sql(ref.location, asset, self._max_rows)
+        return self._load(sql, fetched)
+
+    def _load(self, sql: str, fetched: Fetched) -> Relation:
+        connection = self._connection()
+        connection.register("__fetched", fetched.table)
+        try:
+            connection.execute(f"CREATE OR REPLACE TABLE {sql} AS SELECT * FROM __fetched")
+        finally:
+            connection.unregister("__fetched")
+        names = tuple(str(n) for n in fetched.table.column_names)
+        return Relation(sql, fetched.rows, fetched.table.num_rows, names, fetched.types, fetched.skipped)
+
+    def _attach_duckdb(self, ref: SourceRef, asset: Asset) -> Relation:
+        if ref.name not in self._attached:
+            path = Path(ref.location)
+            if not path.exists():
+                raise DataUnreachable(f"'{path}' is gone", mend=f"bring it back, or ingest '{ref.name}' again")
+            self._connection().execute(f"ATTACH {duck.text(str(path))} AS {duck.quote(ref.name)} (READ_ONLY)")
+            self._attached.add(ref.name)
+        return self._counted(duck.quote(ref.name, asset.schema, asset.name), asset)
+
+    def _attach_memory(self, source: str, schema: str) -> None:
+        connection = self._connection()
+        if source not in self._attached:
+            connection.execute(f"ATTACH ':memory:' AS {duck.quote(source)}")
+            self._attached.add(source)
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {duck.quote(source, schema)}")
+
+    def _counted(self, sql: str, asset: Asset) -> Relation:
+        rows = int(self.query(f"SELECT count(*) FROM {sql}")[0][0])
+        return Relation(sql, rows, rows, tuple(c.name for c in asset.columns))
+
+    def _evict(self) -> None:
+        loaded = [(u, r) for u, r in self._held.items() if r.base and r.sql.split(".")[0].strip('"') in self._memory()]
+        total = sum(r.base for _, r in loaded)
+        for urn, relation in loaded[:-2]:
+            if total <= self._cache_rows:
+                break
+            self._connection().execute(f"DROP TABLE IF EXISTS {relation.sql}")
+            del self._held[urn]
+            total -= relation.base
+
+    def _memory(self) -> set[str]:
+        return {n for n in self._attached if self._sources[n].kind in ("sqlite", "sqlalchemy")}
