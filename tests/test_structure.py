@@ -1,0 +1,78 @@
+"""The shape of the project: packages listed, layers held, start-up light, doctests true, commands documented."""
+
+from __future__ import annotations
+
+import configparser
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCES = {"suffice": ROOT / "plugin" / "suffice", "suffice_enrichers": ROOT / "enrichers" / "suffice_enrichers"}
+
+
+def modules() -> list[str]:
+    names = []
+    for package, folder in SOURCES.items():
+        names.append(package)
+        names += [m.name for m in pkgutil.walk_packages([str(folder)], f"{package}.")]
+    return names
+
+
+def test_every_package_folder_is_listed_for_the_wheel() -> None:
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    listed = set(config["options"]["packages"].split())
+    found = {"suffice.recipes"}
+    for package, folder in SOURCES.items():
+        for init in folder.rglob("__init__.py"):
+            inner = init.parent.relative_to(folder).parts
+            found.add(".".join((package, *inner)))
+    assert listed == found
+
+
+def test_help_loads_few_modules() -> None:
+    code = (
+        "import sys; sys.argv = ['suffice', '--help']\n"
+        "from suffice.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(len(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stderr.split()[-1]) <= 150
+
+
+@pytest.mark.parametrize("name", modules())
+def test_doctests(name: str) -> None:
+    module = importlib.import_module(name)
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("name", modules())
+def test_public_names_are_sorted_and_there(name: str) -> None:
+    module = importlib.import_module(name)
+    public = getattr(module, "__all__", None)
+    if public is not None:
+        assert list(public) == sorted(public)
+        assert all(hasattr(module, each) for each in public)
+
+
+def test_every_command_is_in_the_readme() -> None:
+    from suffice.cli import cli
+
+    readme = (ROOT / "README.md").read_text()
+    assert [name for name in cli.commands if f"suffice {name}" not in readme] == []
+
+
+def test_every_command_has_json_and_help() -> None:
+    from suffice.cli import cli
+
+    without = [n for n, c in cli.commands.items() if n != "demo" and not any("--json" in p.opts for p in c.params)]
+    assert without == []
+    assert all(command.help for command in cli.commands.values())
