@@ -9,7 +9,13 @@ from urllib.parse import unquote
 
 from suffice.model import Asset, Column, ColumnKind, ForeignKey
 
-__all__ = ["ASSET_ASPECTS", "VOLATILE", "asset_from_aspects", "dataset_urn_parts"]
+__all__ = ["ASSET_ASPECTS", "BROKEN_KEYS", "VOLATILE", "asset_from_aspects", "dataset_urn_parts", "is_integer_type"]
+
+BROKEN_KEYS = "broken_keys"
+"""The custom property in which our sources name (a JSON list) the foreign keys whose table does not exist."""
+
+_WHOLE_SCHEMA = frozenset({"sqlite", "duckdb", "file"})
+"""Platforms of our sources, where all between source and table is the schema; elsewhere a database comes before."""
 
 ASSET_ASPECTS = (
     "schemaMetadata",
@@ -38,6 +44,7 @@ _KINDS: dict[str, ColumnKind] = {
     "UnionType": "nested",
 }
 _INTEGER = re.compile(r"^(tiny|small|medium|big|huge|u|unsigned )*(int|integer|serial)\d*\b", re.I)
+_INSTANCE = re.compile(r"urn:li:dataPlatformInstance:\(urn:li:dataPlatform:[^,]+,(.*)\)$", re.S)
 _URN = re.compile(r"urn:li:dataset:\(urn:li:dataPlatform:([^,]+),(.*),([^,]+)\)$", re.S)
 
 
@@ -57,11 +64,12 @@ def asset_from_aspects(urn: str, held: Mapping[str, Any]) -> Asset:
     properties = held.get("datasetProperties", {})
     schema = held.get("schemaMetadata", {})
     instance = str(held.get("dataPlatformInstance", {}).get("instance") or "")
-    source = unquote(instance.rsplit(",", 1)[-1].rstrip(")")) if instance else platform
+    source = _instance_name(instance) or platform
     name = str(properties.get("name") or path.rsplit(".", 1)[-1])
     middle = path.removeprefix(f"{source}.")
     middle = middle[: -len(name) - 1] if middle.endswith(f".{name}") else ""
-    own = properties.get("customProperties") or {}
+    own = {str(k): str(v) for k, v in (properties.get("customProperties") or {}).items()}
+    broken = _names(own.pop(BROKEN_KEYS, ""))
     view = held.get("viewProperties", {})
     kinds = held.get("subTypes", {}).get("typeNames") or []
     fields = schema.get("fields") or []
@@ -69,19 +77,43 @@ def asset_from_aspects(urn: str, held: Mapping[str, Any]) -> Asset:
     return Asset(
         urn=urn,
         source=source,
-        schema=middle.rsplit(".", 1)[-1] or "main",
+        schema=(middle if platform in _WHOLE_SCHEMA else middle.rsplit(".", 1)[-1]) or "main",
         name=name,
         platform=platform,
         kind="view" if view or "View" in kinds else "table",
         columns=tuple(_column(f) for f in fields),
         primary_key=tuple(_plain(k) for k in schema.get("primaryKeys") or keys),
-        foreign_keys=tuple(_foreign_key(k) for k in schema.get("foreignKeys") or ()),
+        foreign_keys=tuple(_foreign_key(k, broken) for k in schema.get("foreignKeys") or ()),
         description=str(properties.get("description") or ""),
         definition=str(view.get("viewLogic") or ""),
         upstreams=tuple(u["dataset"] for u in held.get("upstreamLineage", {}).get("upstreams", ())),
         tags=tuple(str(x["tag"]).removeprefix("urn:li:tag:") for x in held.get("globalTags", {}).get("tags", ())),
-        properties={str(k): str(v) for k, v in own.items()},
+        properties=own,
     )
+
+
+def is_integer_type(native: str) -> bool:
+    """Whether a native type is one of whole numbers.
+
+    >>> [is_integer_type(t) for t in ("BIGINT", "int unsigned", "UTINYINT", "serial", "interval", "POINT", "NUMERIC")]
+    [True, True, True, True, False, False, False]
+    """
+    return _INTEGER.match(native) is not None
+
+
+def _instance_name(urn: str) -> str:
+    match = _INSTANCE.match(urn)
+    return unquote(match[1]) if match else ""
+
+
+def _names(text: str) -> frozenset[str]:
+    import json
+
+    try:
+        value = json.loads(text) if text else []
+    except ValueError:
+        return frozenset()
+    return frozenset(str(name) for name in value) if isinstance(value, list) else frozenset()
 
 
 def _column(field: Mapping[str, Any]) -> Column:
@@ -102,7 +134,7 @@ def _kind(field: Mapping[str, Any], native: str) -> ColumnKind:
     wrapped = field.get("type", {}).get("type", {})
     name = next(iter(wrapped), "") if isinstance(wrapped, Mapping) else ""
     kind = _KINDS.get(str(name).rsplit(".", 1)[-1], "other")
-    return "integer" if kind == "number" and _INTEGER.match(native) else kind
+    return "integer" if kind == "number" and is_integer_type(native) else kind
 
 
 def _json_props(field: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,15 +153,15 @@ def _plain(path: str) -> str:
     return re.sub(r"^(?:\[[^\]]*\]\.)+", "", path) if path.startswith("[version=") else path
 
 
-def _foreign_key(key: Mapping[str, Any]) -> ForeignKey:
-    ref = str(key.get("foreignDataset") or "")
+def _foreign_key(key: Mapping[str, Any], broken: frozenset[str]) -> ForeignKey:
+    name, ref = str(key.get("name") or ""), str(key.get("foreignDataset") or "")
     targets = [str(f) for f in key.get("foreignFields") or ()]
     return ForeignKey(
-        name=str(key.get("name") or ""),
+        name=name,
         columns=tuple(_field_of(str(f)) for f in key.get("sourceFields") or ()),
         ref_table=dataset_urn_parts(ref)[1],
         ref_columns=tuple(_field_of(f) for f in targets),
-        ref_urn=ref,
+        ref_urn="" if name in broken else ref,
     )
 
 

@@ -53,6 +53,16 @@ class LocalCatalog:
             rows = connection.execute(sa.select(a.c.aspect, a.c.value).where(a.c.urn == urn, a.c.version == 0))
             return {row.aspect: row.value for row in rows}
 
+    def live_urns(self, prefix: str) -> list[str]:
+        """Urns that start with `prefix`, have a schema and are not soft-deleted."""
+        a = t.aspects
+        here = sa.and_(a.c.version == 0, a.c.urn.startswith(prefix, autoescape=True))
+        with self.engine.connect() as connection:
+            marks = connection.execute(sa.select(a.c.urn, a.c.value).where(here, a.c.aspect == "status"))
+            removed = {row.urn for row in marks if row.value.get("removed")}
+            known = connection.execute(sa.select(a.c.urn).where(here, a.c.aspect == "schemaMetadata").order_by(a.c.urn))
+            return [urn for urn in known.scalars() if urn not in removed]
+
     def put(self, urn: str, aspect: str, value: Mapping[str, Any]) -> bool:
         return self.put_many([(urn, aspect, value)]) == 1
 
