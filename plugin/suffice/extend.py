@@ -31,12 +31,19 @@ class Catalog(Protocol):
 
 
 class Lake(Protocol):
-    """What an enricher sees: every asset in scope, what was found before it, and the rows behind them."""
+    """What an enricher sees: every asset of the catalog, what was found before it, and the rows behind them.
+
+    A narrowed run sees all assets too, and does the units that hold an asset in scope."""
 
     @property
     def assets(self) -> Mapping[str, Asset]: ...
     @property
     def rows(self) -> Engine: ...
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The site's settings by name (`max_rows`, `max_values`, `sample_values`, ...); secrets are not among them."""
+        ...
+
     def findings(self, kind: str, urn: str | None = None) -> Sequence[Finding]:
         """Findings in force of one kind, of one asset or of all."""
         ...

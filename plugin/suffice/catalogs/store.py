@@ -56,42 +56,47 @@ class LocalStore:
         A rejected finding stays rejected until its inputs change; an edited one is never overwritten. Returns how
         many findings are in force after it.
         """
+        return self.replace_many(enricher, version, [(unit, result)])
+
+    def replace_many(self, enricher: str, version: str, done: Sequence[tuple[Unit, UnitResult]]) -> int:
+        """`replace` for several units of one enricher in one transaction: all of them are stored, or none."""
+        with t.batch(self.engine) as connection:
+            for unit, result in done:
+                self._replace(connection, enricher, version, unit, result)
+        return sum(len({finding.id for finding in result.findings}) for _, result in done)
+
+    def _replace(self, connection: sa.Connection, enricher: str, version: str, unit: Unit, result: UnitResult) -> None:
         f, e, u = t.findings, t.evidence, t.units
         uid = unit_id(enricher, unit.key)
-        with t.batch(self.engine) as connection:
-            held = {
-                row.id: row
-                for row in connection.execute(
-                    sa.select(f.c.id, f.c.status, f.c.inputs, f.c.fact).where(f.c.unit == uid)
-                )
-            }
-            fresh = {finding.id: finding for finding in result.findings}
-            rows = []
-            for key, finding in fresh.items():
-                status, before = finding.status, held.get(key)
-                if before is not None and before.status in _DECIDED and not before.fact:
-                    if before.status != "rejected" or before.inputs == unit.inputs:
-                        continue
-                elif before is not None and before.status == "rejected" and before.inputs == unit.inputs:
+        held = {
+            row.id: row
+            for row in connection.execute(sa.select(f.c.id, f.c.status, f.c.inputs, f.c.fact).where(f.c.unit == uid))
+        }
+        fresh = {finding.id: finding for finding in result.findings}
+        rows = []
+        for key, finding in fresh.items():
+            status, before = finding.status, held.get(key)
+            if before is not None and before.status in _DECIDED and not before.fact:
+                if before.status != "rejected" or before.inputs == unit.inputs:
                     continue
-                rows.append(_row(finding, enricher, version, unit.inputs, status, uid))
-            gone = [key for key, row in held.items() if key not in fresh and (row.fact or row.status not in _DECIDED)]
-            stale = gone + [str(row["id"]) for row in rows]
-            for start in range(0, len(stale), 400):
-                connection.execute(sa.delete(f).where(f.c.id.in_(stale[start : start + 400])))
-            if rows:
-                connection.execute(sa.insert(f), rows)
-            connection.execute(sa.delete(e).where(e.c.unit == uid))
-            if result.evidence:
-                kept = [{"urn": a, "name": n, "value": v, "unit": uid} for (a, n), v in result.evidence.items()]
-                for item in kept:
-                    same = sa.and_(e.c.urn == item["urn"], e.c.name == item["name"])
-                    connection.execute(sa.delete(e).where(same))
-                connection.execute(sa.insert(e), kept)
-            connection.execute(sa.delete(u).where(u.c.id == uid))
-            done = {"id": uid, "enricher": enricher, "key": unit.key, "inputs": unit.inputs, "done_at": time.time()}
-            connection.execute(sa.insert(u).values(done))
-        return len(fresh)
+            elif before is not None and before.status == "rejected" and before.inputs == unit.inputs:
+                continue
+            rows.append(_row(finding, enricher, version, unit.inputs, status, uid))
+        gone = [key for key, row in held.items() if key not in fresh and (row.fact or row.status not in _DECIDED)]
+        stale = gone + [str(row["id"]) for row in rows]
+        for start in range(0, len(stale), 400):
+            connection.execute(sa.delete(f).where(f.c.id.in_(stale[start : start + 400])))
+        if rows:
+            connection.execute(sa.insert(f), rows)
+        connection.execute(sa.delete(e).where(e.c.unit == uid))
+        if result.evidence:
+            kept = [{"urn": a, "name": n, "value": v, "unit": uid} for (a, n), v in result.evidence.items()]
+            for item in kept:
+                connection.execute(sa.delete(e).where(e.c.urn == item["urn"], e.c.name == item["name"]))
+            connection.execute(sa.insert(e), kept)
+        connection.execute(sa.delete(u).where(u.c.id == uid))
+        known = {"id": uid, "enricher": enricher, "key": unit.key, "inputs": unit.inputs, "done_at": time.time()}
+        connection.execute(sa.insert(u).values(known))
 
     def forget_units(self, enricher: str, keep: Iterable[str]) -> int:
         """Drop the units of an enricher that exist no more, with their findings and evidence; returns how many."""
@@ -119,9 +124,7 @@ class LocalStore:
     def evidence(self, urn: str, name: str) -> Any:
         e = t.evidence
         with self.engine.connect() as connection:
-            return connection.execute(
-                sa.select(e.c.value).where(e.c.urn == urn, e.c.name == name)
-            ).scalar_one_or_none()
+            return connection.execute(sa.select(e.c.value).where(e.c.urn == urn, e.c.name == name)).scalar_one_or_none()
 
     def all_evidence(self, name: str) -> dict[str, Any]:
         """Every asset's value kept under `name`, by urn."""
@@ -158,9 +161,7 @@ class LocalStore:
             )
 
 
-def _row(
-    finding: Finding, enricher: str, version: str, inputs: str, status: str, uid: str
-) -> dict[str, Any]:
+def _row(finding: Finding, enricher: str, version: str, inputs: str, status: str, uid: str) -> dict[str, Any]:
     row = {name: getattr(finding, name) for name in _COLUMNS[:-1]}
     row.update(
         numbers=dict(finding.numbers), enricher=enricher, version=version, inputs=inputs, status=status, unit=uid
