@@ -92,9 +92,7 @@ def dataset_aspects(asset: Asset, fields: Sequence[FieldLineage] = (), env: str 
     return aspects
 
 
-def dataset_workunits(
-    asset: Asset, fields: Sequence[FieldLineage] = (), env: str = ENV
-) -> Iterator[MetadataWorkUnit]:
+def dataset_workunits(asset: Asset, fields: Sequence[FieldLineage] = (), env: str = ENV) -> Iterator[MetadataWorkUnit]:
     for aspect in dataset_aspects(asset, fields, env):
         yield MetadataChangeProposalWrapper(entityUrn=asset.urn, aspect=aspect).as_workunit()
 

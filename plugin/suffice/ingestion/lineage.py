@@ -86,11 +86,17 @@ class ViewLineage:
 class _Tables:
     """DataHub's schema resolver over assets at hand, by folded names."""
 
+    platform_instance: str | None = None
+
     def __init__(self, dialect: str, assets: Iterable[Asset]) -> None:
-        self.platform = dialect
+        self._dialect = dialect
         self.by_urn = {asset.urn: asset for asset in assets}
         self._urns = {(a.schema.casefold(), a.name.casefold()): a.urn for a in self.by_urn.values()}
         self._columns = {a.urn: {c.name.casefold(): c.name for c in a.columns} for a in self.by_urn.values()}
+
+    @property
+    def platform(self) -> str:
+        return self._dialect
 
     def includes_temp_tables(self) -> bool:
         """True keeps DataHub from caching the parse by this resolver, which would keep every source in memory."""
@@ -100,7 +106,7 @@ class _Tables:
         urn = self._urns.get(((table.db_schema or "main").casefold(), table.table.casefold()))
         if urn is None:
             return f"unknown:{table.db_schema}.{table.table}", None
-        return urn, {column: "unknown" for column in self._columns[urn]}
+        return urn, dict.fromkeys(self._columns[urn], "unknown")
 
     def column(self, urn: str, name: str) -> str | None:
         return self._columns.get(urn, {}).get(name.casefold())

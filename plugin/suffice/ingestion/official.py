@@ -50,14 +50,16 @@ def connect_check(location: str, source: str) -> None:
         reason = " ".join(str(getattr(error, "orig", error)).split())
         variable = "SUFFICE_PASSWORD_" + "".join(c if c.isalnum() else "_" for c in source).upper()
         raise SourceError(
-            f"no connection to {_shown(url)}: {reason}", mend=f"check host, database and user; the password is {variable}"
+            f"no connection to {_shown(url)}: {reason}",
+            mend=f"check host, database and user; the password is {variable}",
         ) from error
 
 
 def source_location(config: Any) -> str:
     """The SQLAlchemy URL of a source's config without its password; "" when it has none or spans databases."""
     make = getattr(config, "get_sql_alchemy_url", None)
-    if not callable(make) or not getattr(config, "database", None) and not getattr(config, "sqlalchemy_uri", None):
+    one_database = getattr(config, "database", None) or getattr(config, "sqlalchemy_uri", None)
+    if not callable(make) or not one_database:
         return ""
     try:
         url = sa.make_url(make())
@@ -83,7 +85,9 @@ def _parsed(location: str) -> sa.URL:
         url = sa.make_url(location)
         url.get_dialect()
     except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ValueError) as error:
-        raise UsageError(f"'{location.split('@')[-1]}' is no URL", mend="postgresql://user@host:5432/database") from error
+        raise UsageError(
+            f"'{location.split('@')[-1]}' is no URL", mend="postgresql://user@host:5432/database"
+        ) from error
     return url
 
 

@@ -62,6 +62,8 @@ def _ingest_one(home: Home, target: Target, name: str | None, report: Report) ->
     ours = recipe["sink"]["type"] == "suffice"
     with _silenced():
         pipeline = _created(recipe, target.location)
+        if isinstance(pipeline.source, AssetSource) and not name:
+            pipeline.source.barred.update(_taken(home, pipeline.source))
         pipeline.run()
     _tell(pipeline, report)
     if not ours:
@@ -81,6 +83,20 @@ def _ingest_one(home: Home, target: Target, name: str | None, report: Report) ->
         home.store.put_source(ref)
     report.count("sources", len(refs))
     return refs
+
+
+def _taken(home: Home, source: AssetSource) -> dict[str, str]:
+    """Names that a run gives by itself and that another place has, which is still there."""
+    held = home.store.sources()
+    return {
+        ref.name: f"'{ref.name}' is '{held[ref.name].location}' already (ingest this one with --name)"
+        for ref in source.places()
+        if ref.name in held and held[ref.name].location != ref.location and _there(held[ref.name])
+    }
+
+
+def _there(ref: SourceRef) -> bool:
+    return ref.kind == "sqlalchemy" or Path(ref.location).exists()
 
 
 def _recipe(target: Target, name: str | None, home: Home) -> dict[str, Any]:
@@ -129,7 +145,9 @@ def _check_source_type(recipe: Mapping[str, Any], location: str) -> None:
     known = source_registry.mapping
     if kind not in known:
         near = difflib.get_close_matches(kind, list(known), n=1, cutoff=0.0)
-        raise UsageError(f"'{location}' names no source type that is installed: '{kind}'", mend=f"did you mean '{near[0]}'?")
+        raise UsageError(
+            f"'{location}' names no source type that is installed: '{kind}'", mend=f"did you mean '{near[0]}'?"
+        )
 
 
 def _created(recipe: dict[str, Any], location: str) -> Pipeline:
@@ -139,7 +157,9 @@ def _created(recipe: dict[str, Any], location: str) -> Pipeline:
         cause = error.__cause__ or error
         if isinstance(cause, SufficeError):
             raise cause from error
-        raise SourceError(f"'{location}': {_short(error)}", mend="correct the recipe, or install what it names") from error
+        raise SourceError(
+            f"'{location}': {_short(error)}", mend="correct the recipe, or install what it names"
+        ) from error
     except Exception as error:
         raise UsageError(f"'{location}': {_short(error)}", mend="correct the recipe") from error
 
@@ -169,13 +189,16 @@ def _silenced() -> Iterator[None]:
 
 
 def _tell(pipeline: Pipeline, report: Report) -> None:
-    held = pipeline.source.get_report()
-    for entry in held.failures:
-        for subject in list(entry.context) or [entry.title or pipeline.source_type]:
-            report.fail(subject, entry.message)
-    for entry in held.warnings:
-        for subject in list(entry.context) or [entry.title or pipeline.source_type]:
-            report.warn(entry.message, subject)
+    told = pipeline.source.get_report()
+    if isinstance(pipeline.source, AssetSource):
+        report.failures += pipeline.source.failed
+    else:
+        for entry in told.failures:
+            for context in list(entry.context) or [""]:
+                report.fail(pipeline.source_type, f"{entry.title or ''} {entry.message} {context}".strip())
+    for entry in told.warnings:
+        for context in list(entry.context) or [pipeline.source_type]:
+            report.warn(entry.message, context)
     sunk = pipeline.sink.get_report()
     for failure in sunk.failures:
         report.fail(pipeline.sink_type, failure)
@@ -184,12 +207,12 @@ def _tell(pipeline: Pipeline, report: Report) -> None:
 
 
 def _nothing_found(location: str, pipeline: Pipeline) -> SourceError:
-    failures = list(pipeline.source.get_report().failures)
-    said = [f"{context}" for entry in failures for context in entry.context]
-    if len(said) == 1:
-        return SourceError(f"{failures[0].message}: {said[0]}")
-    if failures:
-        return SourceError(f"no table could be read from '{location}'; the first reason: {failures[0].message}")
+    if isinstance(pipeline.source, AssetSource) and pipeline.source.failed:
+        subject, reason = pipeline.source.failed[0]
+        return SourceError(f"no table came from '{location}': {reason} ('{subject}')")
+    if failures := list(pipeline.source.get_report().failures):
+        context = next(iter(failures[0].context), "")
+        return SourceError(f"no table came from '{location}': {failures[0].message} {context}")
     return SourceError(f"no table in '{location}'", mend="is it the right database, and may this user see its tables?")
 
 

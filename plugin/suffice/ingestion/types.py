@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 from datahub.metadata.schema_classes import (
     ArrayTypeClass,
@@ -33,6 +35,14 @@ _RULES: tuple[tuple[re.Pattern[str], ColumnKind], ...] = (
     (re.compile(r"real|floa|doub|num|dec|money|^int|^(big|small|tiny|medium)int|^year", re.I), "number"),
 )
 
+_CLASSES: dict[ColumnKind, Callable[[], Any]] = {
+    "text": StringTypeClass,
+    "integer": NumberTypeClass,
+    "number": NumberTypeClass,
+    "boolean": BooleanTypeClass,
+    "binary": BytesTypeClass,
+}
+
 
 def kind_of(native: str) -> ColumnKind:
     """The kind of a native type as SQLite and DuckDB spell it; "other" for one that says nothing.
@@ -50,21 +60,14 @@ def kind_of(native: str) -> ColumnKind:
 
 def data_type(kind: ColumnKind, native: str) -> SchemaFieldDataTypeClass:
     """DataHub's wrapped type for a kind; the native type tells dates from times and lists from structs."""
-    if kind == "text":
-        return SchemaFieldDataTypeClass(StringTypeClass())
-    if kind in ("integer", "number"):
-        return SchemaFieldDataTypeClass(NumberTypeClass())
+    return SchemaFieldDataTypeClass(_class_for(kind, native.strip().lower())())
+
+
+def _class_for(kind: ColumnKind, native: str) -> Callable[[], Any]:
     if kind == "time":
-        day = native.strip().lower() == "date"
-        return SchemaFieldDataTypeClass(DateTypeClass() if day else TimeTypeClass())
-    if kind == "boolean":
-        return SchemaFieldDataTypeClass(BooleanTypeClass())
-    if kind == "binary":
-        return SchemaFieldDataTypeClass(BytesTypeClass())
+        return DateTypeClass if native == "date" else TimeTypeClass
     if kind == "nested":
-        lowered = native.strip().lower()
-        if lowered.startswith("map"):
-            return SchemaFieldDataTypeClass(MapTypeClass())
-        listed = lowered.endswith("]") or lowered.startswith(("list", "array"))
-        return SchemaFieldDataTypeClass(ArrayTypeClass() if listed else RecordTypeClass())
-    return SchemaFieldDataTypeClass(NullTypeClass())
+        if native.startswith("map"):
+            return MapTypeClass
+        return ArrayTypeClass if native.endswith("]") or native.startswith(("list", "array")) else RecordTypeClass
+    return _CLASSES.get(kind, NullTypeClass)

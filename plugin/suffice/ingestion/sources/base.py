@@ -44,7 +44,11 @@ class Listing:
 
 
 class AssetSource(Source):
-    """A DataHub source that lists assets of one or more places; a place is a file or a folder."""
+    """A DataHub source that lists assets of one or more places; a place is a file or a folder.
+
+    After a run, `listings` holds what was listed, by source, and `failed` what was not: (subject, reason). A name in
+    `barred`, with the reason, is not listed.
+    """
 
     platform: ClassVar[str]
     config: PathConfig
@@ -54,6 +58,8 @@ class AssetSource(Source):
         self.config = config
         self.report = SourceReport()
         self.listings: dict[str, Listing] = {}
+        self.failed: list[tuple[str, str]] = []
+        self.barred: dict[str, str] = {}
 
     @abstractmethod
     def places(self) -> Iterable[SourceRef]:
@@ -66,33 +72,35 @@ class AssetSource(Source):
 
     def get_workunits_internal(self) -> Iterator[MetadataWorkUnit]:
         for ref in self.places():
-            if ref.name in self.listings:
-                first = self.listings[ref.name].ref.location
-                self.fail("Two sources have one name", f"'{ref.name}' is '{first}' and '{ref.location}'")
+            if ref.name in self.barred:
+                self.fail("a source's name is taken", ref.location, self.barred[ref.name])
                 continue
             listing = Listing(ref)
             try:
                 self.list_place(listing)
             except (SourceError, OSError) as error:
-                self.fail("A source cannot be listed", f"'{ref.location}': {error}")
+                self.fail("a source cannot be listed", ref.location, error)
                 continue
             if not listing.urns:
-                self.fail("A source holds no table", f"'{ref.location}'")
+                self.fail("a source cannot be listed", ref.location, "there is no table in it")
                 continue
             self.listings[ref.name] = listing
+            self.barred[ref.name] = f"'{ref.name}' is '{ref.location}' (ingest this one alone, with --name)"
             yield from self._emit(listing)
 
     def get_report(self) -> SourceReport:
         return self.report
 
-    def fail(self, message: str, context: str) -> None:
-        self.report.failure(message, context=context, log=False)
+    def fail(self, message: str, subject: str, reason: object) -> None:
+        """`message` is constant, as DataHub's report folds by it; `subject` a path or the name of a table."""
+        self.failed.append((subject, f"{message}: {reason}"))
+        self.report.failure(message, context=f"'{subject}': {reason}", log=False)
 
     def fail_table(self, path: str, error: object) -> None:
-        self.fail("A table cannot be described", f"'{path}': {error}")
+        self.fail("a table cannot be described", path, error)
 
-    def warn(self, message: str, context: str) -> None:
-        self.report.warning(message, context=context, log=False)
+    def warn(self, message: str, subject: str, reason: object) -> None:
+        self.report.warning(message, context=f"'{subject}': {reason}", log=False)
 
     def _emit(self, listing: Listing) -> Iterator[MetadataWorkUnit]:
         schemas = sorted({asset.schema for asset in listing.assets})
@@ -103,7 +111,7 @@ class AssetSource(Source):
                 if asset.kind == "view" and asset.definition and BROKEN not in asset.properties:
                     origin = lineage.of(asset)
                     if origin.unknown:
-                        self.warn("The lineage of a view is unknown", f"'{asset.path}': {origin.unknown}")
+                        self.warn("the lineage of a view is unknown", asset.path, origin.unknown)
                     known = replace(asset, upstreams=origin.upstreams)
                     units = list(dataset_workunits(known, origin.fields, self.config.env))
                 else:

@@ -1,4 +1,4 @@
-"""DataHub source `suffice-duckdb`: DuckDB files by its own catalog functions (the SQLAlchemy dialect cannot list them)."""
+"""DataHub source `suffice-duckdb`: DuckDB files by their own catalog, which the SQLAlchemy dialect cannot list."""
 
 from __future__ import annotations
 
@@ -120,12 +120,9 @@ class DuckDBSource(AssetSource):
 
 
 def _entries(connection: Any) -> list[_Entry]:
-    tables = connection.execute(
-        f"SELECT schema_name, table_name, comment, sql FROM duckdb_tables() WHERE {_HERE} AND NOT temporary ORDER BY ALL"
-    ).fetchall()
-    views = connection.execute(
-        f"SELECT schema_name, view_name, comment, sql FROM duckdb_views() WHERE {_HERE} AND NOT temporary ORDER BY ALL"
-    ).fetchall()
+    rest = f"WHERE {_HERE} AND NOT temporary ORDER BY ALL"
+    tables = connection.execute(f"SELECT schema_name, table_name, comment, sql FROM duckdb_tables() {rest}").fetchall()
+    views = connection.execute(f"SELECT schema_name, view_name, comment, sql FROM duckdb_views() {rest}").fetchall()
     return [_Entry((s, n), "table", comment or "", sql or "") for s, n, comment, sql in tables] + [
         _Entry((s, n), "view", comment or "", sql or "") for s, n, comment, sql in views
     ]

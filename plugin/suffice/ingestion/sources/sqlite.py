@@ -165,9 +165,7 @@ def _entries(connection: sqlite3.Connection) -> list[_Entry]:
     return [_Entry(name, kind, sql or "") for name, kind, sql in rows if name not in shadows]
 
 
-def _primary_keys(
-    connection: sqlite3.Connection, entries: Iterable[_Entry]
-) -> dict[str, tuple[str, Sequence[str]]]:
+def _primary_keys(connection: sqlite3.Connection, entries: Iterable[_Entry]) -> dict[str, tuple[str, Sequence[str]]]:
     """Folded table name -> its name as written and the columns of its primary key in order."""
     found: dict[str, tuple[str, Sequence[str]]] = {}
     for entry in entries:
