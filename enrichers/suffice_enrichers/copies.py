@@ -1,0 +1,186 @@
+"""Which tables of a source are copies or parts of another, told by their rows; and which of them to use.
+
+Tables that share their column names are compared by row hashes: each with the few tables that hold most of its rows.
+Names are no evidence; they break a tie between tables of equal content at most.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from suffice.errors import DataUnreachable
+from suffice.extend import Lake, Unit, UnitResult
+from suffice.model import Asset, Finding, digest
+from suffice_enrichers.authority import authoritative
+from suffice_enrichers.contents import Cells, Content, Contents, positions
+from suffice_enrichers.evidence import finding_of
+from suffice_enrichers.ordered import refine
+from suffice_enrichers.relations import Copy, explain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["CopiesEnricher"]
+
+_SAMPLE = 256
+_CANDIDATES = 6
+_SIBLINGS = 2
+
+
+class CopiesEnricher:
+    """One unit a group of tables of a source that have the same column names."""
+
+    name = "copies"
+    version = "1"
+    after = ("profile", "keys")
+
+    def units(self, lake: Lake) -> Iterable[Unit]:
+        groups: dict[tuple[str, tuple[str, ...]], list[Asset]] = defaultdict(list)
+        for asset in lake.assets.values():
+            # A view holds what its definition says now: it is no copy that could differ from its source.
+            if asset.kind == "table" and asset.columns:
+                groups[asset.source, tuple(sorted(c.name.lower() for c in asset.columns))].append(asset)
+        for (source, names), members in sorted(groups.items()):
+            if len(members) > 1:
+                members.sort(key=lambda a: a.urn)
+                # A source that gives no mark is looked at each time.
+                marks = [lake.mark(a) or uuid.uuid4().hex for a in members]
+                inputs = digest(self.version, [(a.urn, a.schema_digest) for a in members], marks, _references(lake, members))
+                yield Unit(f"{source}:{digest(names)[:12]}", tuple(a.urn for a in members), inputs)
+
+    def enrich(self, unit: Unit, lake: Lake) -> UnitResult:
+        assets = [lake.assets[urn] for urn in unit.urns]
+        readable, notes = _readable(lake, assets)
+        if len(readable) < 2:
+            return UnitResult(notes=tuple(notes))
+        contents = Contents(lake.rows, readable)
+        known = set(_references(lake, assets))
+        references = {i for i, name in enumerate(contents.columns) if name in known}
+        tables = [content for content in map(contents.read, readable) if content.distinct >= 2]
+        classes = _classes(tables)
+        copies = list(_identical(classes))
+        copies += _judge([members[0] for members in classes], contents, references)
+        findings = [finding_of(copy, contents, lake) for copy in copies]
+        findings += authoritative(copies, lake)
+        made = [_stamped(f, self, unit) for f in findings]
+        return UnitResult(tuple(made), notes=tuple(notes))
+
+
+def _stamped(finding: Finding, enricher: CopiesEnricher, unit: Unit) -> Finding:
+    import dataclasses
+
+    return dataclasses.replace(finding, enricher=enricher.name, version=enricher.version, inputs=unit.inputs)
+
+
+def _readable(lake: Lake, assets: Sequence[Asset]) -> tuple[list[Asset], list[str]]:
+    """The tables whose rows are all at hand; nothing about a whole table is drawn from a sample of it."""
+    readable, notes = [], []
+    for asset in assets:
+        try:
+            relation = lake.rows.relation(asset)
+        except DataUnreachable as error:
+            notes.append(str(error))
+            continue
+        if relation.sampled:
+            notes.append(f"'{asset.path}' was not compared with others: only {relation.base} of {relation.rows} rows were read")
+        elif relation.columns:
+            readable.append(asset)
+    return readable, notes
+
+
+def _references(lake: Lake, members: Iterable[Asset]) -> list[str]:
+    """Lower-case names of the columns that point at another table in one member of the group at least."""
+    urns = {asset.urn for asset in members}
+    found = {c.lower() for urn in urns for key in lake.assets[urn].foreign_keys for c in key.columns}
+    for urn in urns:
+        for join in lake.findings("join", urn):
+            if join.value["right"]["urn"] not in urns:
+                found |= {str(c).lower() for c in join.value["left"]["columns"]}
+    return sorted(found)
+
+
+def _classes(tables: Sequence[Content]) -> list[list[Content]]:
+    """Tables of equal content together, the one to prefer first."""
+    classes: dict[tuple[int, str], list[Content]] = defaultdict(list)
+    for content in tables:
+        classes[content.rows, content.fingerprint].append(content)
+    return [sorted(members, key=lambda c: _preference(c.asset, members)) for members in classes.values()]
+
+
+def _preference(asset: Asset, members: Sequence[Content]) -> tuple[Any, ...]:
+    """Sorts the source of copies first: by lineage, by declared keys, by a text; a name only breaks the tie."""
+    fed = sum(asset.urn in other.asset.upstreams for other in members)
+    from_here = sum(urn in {m.asset.urn for m in members} for urn in asset.upstreams)
+    declared = bool(asset.primary_key) + bool(asset.foreign_keys)
+    return (-fed, from_here, -declared, not asset.description, len(asset.name), asset.name, asset.urn)
+
+
+def _identical(classes: Iterable[Sequence[Content]]) -> Iterator[Copy]:
+    for first, *others in classes:
+        for other in others:
+            numbers = {"rows": other.rows, "of_rows": first.rows, "contained": 1.0}
+            yield Copy("identical", other, first, numbers=numbers)
+
+
+def _judge(tables: Sequence[Content], contents: Contents, references: set[int]) -> list[Copy]:
+    """The relation of each table (no two of equal content) to the table that explains it best, if any does."""
+    found: list[Copy] = []
+    for table, origins in _candidates(tables):
+        for origin in origins:
+            copy = explain(table, origin, contents.cells, references)
+            if copy is not None:
+                copy = refine(copy, contents)
+            if copy is not None:
+                found.append(copy)
+                break
+    return _confirmed(found)
+
+
+def _candidates(tables: Sequence[Content]) -> Iterator[tuple[Content, list[Content]]]:
+    """Each table with the few others that hold most of its rows, the closest first.
+
+    A fixed number of row hashes of each table is looked up in one sorted list of all, so that the work grows with
+    the number of tables and not with its square. Neighbours come one after another, so that cells stay cached.
+    """
+    if len(tables) < 2:
+        return
+    hashes = np.concatenate([t.hashes for t in tables])
+    owners = np.concatenate([np.full(t.distinct, i, np.int32) for i, t in enumerate(tables)])
+    order = np.argsort(hashes, kind="stable")
+    hashes, owners = hashes[order], owners[order]
+    near: list[tuple[int, list[int]]] = []
+    for i, table in enumerate(tables):
+        probes = table.hashes[:: max(1, table.distinct // _SAMPLE)][:_SAMPLE]
+        low, high = np.searchsorted(hashes, probes, "left"), np.searchsorted(hashes, probes, "right")
+        lengths = high - low
+        offsets = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        hits = np.bincount(owners[np.repeat(low, lengths) + offsets], minlength=len(tables)) / len(probes)
+        hits[i] = 0
+        ranked = sorted(np.flatnonzero(hits), key=lambda j: _closeness(table, tables[j], float(hits[j])))
+        near.append((i, [int(j) for j in ranked[:_CANDIDATES]]))
+    near.sort(key=lambda item: (item[1][:1], item[0]))
+    for i, others in near:
+        table = tables[i]
+        exact = [(j, float(positions(table.hashes, tables[j].hashes)[1].mean())) for j in others]
+        yield table, [tables[j] for j, share in sorted(exact, key=lambda e: _closeness(table, tables[e[0]], e[1]))]
+
+
+def _closeness(table: Content, other: Content, contained: float) -> tuple[float, float, int, str]:
+    """Sorts the likelier origin first: most rows of the table held, then least else held, then least repeated."""
+    both = contained * table.distinct
+    jaccard = both / (table.distinct + other.distinct - both)
+    return (-round(contained, 1), -round(jaccard, 2), other.rows, other.asset.urn)
+
+
+def _confirmed(found: Sequence[Copy]) -> list[Copy]:
+    """Without the shards of a few rows whose rule may be chance, unless sure siblings follow the same rule."""
+    rules: dict[tuple[str, tuple[int, ...]], int] = defaultdict(int)
+    for copy in found:
+        if copy.relation == "partition" and copy.sure:
+            rules[copy.origin.asset.urn, copy.columns] += 1
+    return [c for c in found if c.sure or rules[c.origin.asset.urn, c.columns] >= _SIBLINGS]

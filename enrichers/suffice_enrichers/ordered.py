@@ -1,0 +1,2 @@
+from suffice_enrichers.relations import Copy
+def refine(copy, contents): return copy
