@@ -129,7 +129,9 @@ def _url(text: str, name: str | None) -> Target:
     if scheme in ("sqlite", "duckdb"):
         path = Path(rest.removeprefix("/")).expanduser()
         if not path.is_file():
-            raise SourceError(f"'{path}' does not exist", mend=f"a file's URL is {scheme}:///relative or {scheme}:////absolute")
+            raise SourceError(
+                f"'{path}' does not exist", mend=f"a file's URL is {scheme}:///relative or {scheme}:////absolute"
+            )
         kind = file_kind(path)
         if kind != scheme:
             raise SourceError(f"'{path}' is no {scheme} database", mend="give the path, its kind is told by content")

@@ -78,7 +78,7 @@ class LocalCatalog:
             held = self._digests(connection, latest)
             fresh = []
             for (urn, aspect), value in latest.items():
-                mark = digest({k: v for k, v in value.items() if k not in VOLATILE})
+                mark = digest(_stable({k: v for k, v in value.items() if k not in VOLATILE}))
                 before = held.get((urn, aspect))
                 if before == mark:
                     continue
@@ -108,6 +108,13 @@ class LocalCatalog:
             )
             found.update({(row.urn, row.aspect): row.digest for row in rows})
         return found
+
+
+def _stable(value: Any) -> Any:
+    """A value without the audit stamps in it; a plain text under such a name (a custom property, say) stays."""
+    if isinstance(value, Mapping):
+        return {k: _stable(v) for k, v in value.items() if k not in VOLATILE or not isinstance(v, Mapping)}
+    return [_stable(v) for v in value] if isinstance(value, list) else value
 
 
 def _admitted(urn: str, held: Mapping[str, Any], scope: Scope | None) -> Iterator[Asset]:

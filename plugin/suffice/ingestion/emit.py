@@ -43,7 +43,15 @@ from suffice.errors import SourceError
 from suffice.ingestion.types import data_type
 from suffice.model import Asset, Column, ForeignKey
 
-__all__ = ["ENV", "FieldLineage", "container_workunits", "dataset_aspects", "dataset_urn", "dataset_workunits"]
+__all__ = [
+    "ENV",
+    "FieldLineage",
+    "container_workunits",
+    "dataset_aspects",
+    "dataset_urn",
+    "dataset_workunits",
+    "urn_prefix",
+]
 
 ENV = "PROD"
 _MAX_URN_BYTES = 512
@@ -67,6 +75,16 @@ def dataset_urn(platform: str, source: str, schema: str, name: str, env: str = E
     if len(urn.encode("utf-8", "surrogatepass")) > _MAX_URN_BYTES:
         raise SourceError(f"the name of {source}.{schema}.{name[:60]}... is too long for a urn", mend="shorten it")
     return urn
+
+
+def urn_prefix(platform: str, source: str = "") -> str:
+    """How the dataset urns of a platform, or of one source of ours on it, begin.
+
+    >>> urn_prefix("sqlite", "shop"), urn_prefix("postgres")
+    ('urn:li:dataset:(urn:li:dataPlatform:sqlite,shop.', 'urn:li:dataset:(urn:li:dataPlatform:postgres,')
+    """
+    urn = make_dataset_urn_with_platform_instance(platform, "x", _escaped(source) or None)
+    return urn[: urn.rindex("x,")]
 
 
 def dataset_aspects(asset: Asset, fields: Sequence[FieldLineage] = (), env: str = ENV) -> list[Any]:

@@ -9,16 +9,18 @@ import sqlalchemy as sa
 from suffice.errors import SourceError, UsageError
 from suffice.rows.fetch import url_with_password
 
-__all__ = ["connect_check", "filters_in_force", "postgres_recipe", "source_location"]
+__all__ = ["connect_check", "filters_in_force", "postgres_recipe", "source_location", "without_password"]
 
 _CONNECT_TIMEOUT_S = 10
+_INCLUDES = ("include_tables", "include_views")
+_OTHER_PATTERNS = ("profile_pattern", "procedure_pattern", "user_email_pattern")
 
 
 def postgres_recipe(location: str, name: str) -> dict[str, Any]:
     """The recipe for a PostgreSQL URL; the source is called after its database unless `name` says otherwise."""
     url = _parsed(location)
     if not url.database:
-        raise UsageError(f"'{_shown(url)}' names no database", mend="postgresql://user@host/DATABASE")
+        raise UsageError(f"'{without_password(url)}' names no database", mend="postgresql://user@host/DATABASE")
     source = name or url.database
     url = url_with_password(location, source)
     config: dict[str, Any] = {
@@ -50,7 +52,7 @@ def connect_check(location: str, source: str) -> None:
         reason = " ".join(str(getattr(error, "orig", error)).split())
         variable = "SUFFICE_PASSWORD_" + "".join(c if c.isalnum() else "_" for c in source).upper()
         raise SourceError(
-            f"no connection to {_shown(url)}: {reason}",
+            f"no connection to {without_password(url)}: {reason}",
             mend=f"check host, database and user; the password is {variable}",
         ) from error
 
@@ -65,19 +67,22 @@ def source_location(config: Any) -> str:
         url = sa.make_url(make())
     except Exception:
         return ""
-    return url.set(password=None).render_as_string(hide_password=False)
+    return without_password(url)
 
 
 def filters_in_force(config: Any) -> bool:
     """Whether a source's config leaves anything out: then what it does not list may still be there."""
-    fields = getattr(type(config), "model_fields", {})
-    for name, field in fields.items():
-        listed = name.endswith("_pattern") and name not in ("profile_pattern", "procedure_pattern")
-        if (listed or name in ("include_tables", "include_views")) and getattr(config, name) != field.get_default(
-            call_default_factory=True
-        ):
-            return True
+    for name, field in getattr(type(config), "model_fields", {}).items():
+        if name in _INCLUDES or (name.endswith("_pattern") and name not in _OTHER_PATTERNS):
+            default = field.get_default(call_default_factory=True)
+            if _plain(getattr(config, name)) != _plain(default):
+                return True
     return False
+
+
+def _plain(value: Any) -> Any:
+    """A pattern as its fields: one that has been used holds compiled expressions besides, and equals no fresh one."""
+    return value.model_dump() if hasattr(value, "model_dump") else value
 
 
 def _parsed(location: str) -> sa.URL:
@@ -91,5 +96,14 @@ def _parsed(location: str) -> sa.URL:
     return url
 
 
-def _shown(url: sa.URL) -> str:
-    return url.set(password=None).render_as_string()
+def without_password(url: str | sa.URL) -> str:
+    """The URL as it may be stored and printed.
+
+    >>> without_password("postgresql://reader:secret@db/shop?sslmode=require")
+    'postgresql://reader@db/shop?sslmode=require'
+    """
+    parsed = sa.make_url(url)
+    bare = sa.URL.create(
+        parsed.drivername, parsed.username, None, parsed.host, parsed.port, parsed.database, parsed.query
+    )
+    return bare.render_as_string(hide_password=False)

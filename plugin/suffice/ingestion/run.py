@@ -15,13 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from datahub.configuration.config_loader import load_config_file
-from datahub.emitter.mce_builder import make_dataset_urn
 from datahub.ingestion.run.pipeline import Pipeline, PipelineInitError
 from datahub.ingestion.source.source_registry import source_registry
 
 from suffice.catalogs.home import Home
 from suffice.errors import SourceError, SufficeError, UsageError
-from suffice.ingestion.official import connect_check, filters_in_force, postgres_recipe, source_location
+from suffice.ingestion.emit import urn_prefix
+from suffice.ingestion.official import (
+    connect_check,
+    filters_in_force,
+    postgres_recipe,
+    source_location,
+    without_password,
+)
 from suffice.ingestion.sink import CatalogSink
 from suffice.ingestion.sources.base import AssetSource
 from suffice.model import SourceRef
@@ -45,7 +51,8 @@ def ingest(home: Home, target: str, name: str | None, report: Report) -> list[So
     for part in parse_target(target, name):
         started = time.monotonic()
         found += _ingest_one(home, part, name, report)
-        report.seconds[part.location] = time.monotonic() - started
+        shown = without_password(part.location) if part.kind == "url" else part.location
+        report.seconds[shown] = time.monotonic() - started
     return found
 
 
@@ -76,9 +83,10 @@ def _ingest_one(home: Home, target: Target, name: str | None, report: Report) ->
     if isinstance(pipeline.source, AssetSource):
         refs = _settle_listings(home, pipeline.source, sink, report)
     else:
-        refs = _settle_official(home, pipeline, sink, report)
+        location = without_password(target.location) if target.kind == "url" else ""
+        refs = _settle_official(home, pipeline, sink, location, report)
     if not sink.seen:
-        raise _nothing_found(target.location, pipeline)
+        raise _nothing_found(without_password(target.location) if target.kind == "url" else target.location, pipeline)
     for ref in refs:
         home.store.put_source(ref)
     report.count("sources", len(refs))
@@ -228,7 +236,9 @@ def _settle_listings(home: Home, source: AssetSource, sink: CatalogSink, report:
     return refs
 
 
-def _settle_official(home: Home, pipeline: Pipeline, sink: CatalogSink, report: Report) -> list[SourceRef]:
+def _settle_official(
+    home: Home, pipeline: Pipeline, sink: CatalogSink, location: str, report: Report
+) -> list[SourceRef]:
     """Sources by the names that the datasets bear; where the rows are, when the recipe's URL says so."""
     names: dict[tuple[str, str], int] = {}
     for urn in sorted(sink.seen):
@@ -240,8 +250,8 @@ def _settle_official(home: Home, pipeline: Pipeline, sink: CatalogSink, report: 
     told = pipeline.source.get_report()
     clean = not told.failures and not told.warnings and not sink.report.failures and not filters_in_force(config)
     refs = []
+    location = location or source_location(config)
     for name, platform in names:
-        location = source_location(config)
         ref = SourceRef(name, "sqlalchemy", location, platform)
         gone = _gone(home, ref, sink.seen)
         if clean:
@@ -255,8 +265,7 @@ def _settle_official(home: Home, pipeline: Pipeline, sink: CatalogSink, report: 
 
 def _gone(home: Home, ref: SourceRef, present: set[str]) -> list[str]:
     """Datasets of a source that the catalog holds as there and this run did not see."""
-    stem = f"{ref.name.replace('%', '%25')}." if ref.kind != "sqlalchemy" else ""
-    prefix = make_dataset_urn(ref.platform, stem).rsplit(",", 1)[0]
+    prefix = urn_prefix(ref.platform, "" if ref.kind == "sqlalchemy" else ref.name)
     unseen = [urn for urn in home.catalog.live_urns(prefix) if urn not in present]
     held = ((urn, home.catalog.asset(urn)) for urn in unseen)
     return [urn for urn, asset in held if asset is not None and asset.source == ref.name]
