@@ -19,9 +19,9 @@ from suffice.errors import DataUnreachable
 from suffice.libs import duck
 from suffice.model import Asset, SourceRef
 from suffice.rows import files, marks
-from suffice.rows.fetch import Fetched, fetch_sql, fetch_sqlite
+from suffice.rows.fetch import Fetched, SQLiteReader, fetch_sql
 
-__all__ = ["Engine", "Relation"]
+__all__ = ["Cells", "Engine", "Relation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,16 @@ class Relation:
     @property
     def sampled(self) -> bool:
         return self.base < self.rows
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """All rows of a small table as Python values, column by column; `types` and `skipped` as in `Relation`."""
+
+    rows: int
+    columns: Mapping[str, Sequence[Any]]
+    types: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
 
 class Engine:
@@ -68,9 +78,13 @@ class Engine:
         self._attached: set[str] = set()
         self._held: OrderedDict[str, Relation] = OrderedDict()
         self._marks: dict[tuple[str, str], str] = {}
+        self._readers: dict[str, SQLiteReader] = {}
         self.statements = 0
 
     def close(self) -> None:
+        for reader in self._readers.values():
+            reader.close()
+        self._readers.clear()
         if self._con is not None:
             self._con.close()
             self._con = None
@@ -132,7 +146,32 @@ class Engine:
         self._evict()
         return relation
 
+    def cells(self, asset: Asset, max_rows: int) -> Cells | None:
+        """The rows of a table of at most `max_rows`, None for a larger one.
+
+        SQLite gives them by their stored types without going through DuckDB, which is what makes a lake of many
+        small tables quick to profile.
+        """
+        ref = self._sources.get(asset.source)
+        if ref is not None and ref.kind == "sqlite" and asset.urn not in self._held:
+            self.statements += 1
+            rows = self._reader(ref).rows(asset, max_rows + 1)
+            if len(rows) > max_rows:
+                return None
+            names: tuple[str, ...] = tuple(c.name for c in asset.columns)
+            return Cells(len(rows), _by_column(names, rows))
+        relation = self.relation(asset)
+        if relation.rows > max_rows or relation.sampled:
+            return None
+        found = self.query(f"SELECT * FROM {relation.sql}") if relation.columns else []
+        return Cells(relation.rows, _by_column(relation.columns, found), relation.types, relation.skipped)
+
     # how it is done
+
+    def _reader(self, ref: SourceRef) -> SQLiteReader:
+        if ref.name not in self._readers:
+            self._readers[ref.name] = SQLiteReader(Path(ref.location), ref.name)
+        return self._readers[ref.name]
 
     def _connection(self) -> Any:
         if self._con is None:
@@ -161,7 +200,7 @@ class Engine:
                 self._connection().execute(f"CREATE OR REPLACE VIEW {sql} AS {fetched}")
                 return self._counted(sql, asset)
         elif ref.kind == "sqlite":
-            fetched = fetch_sqlite(Path(ref.location), asset, self._max_rows)
+            fetched = self._reader(ref).fetch(asset, self._max_rows)
         else:
             fetched = fetch_sql(ref.location, asset, self._max_rows)
         return self._load(sql, fetched)
@@ -208,3 +247,9 @@ class Engine:
 
     def _memory(self) -> set[str]:
         return {n for n in self._attached if self._sources[n].kind in ("sqlite", "sqlalchemy")}
+
+
+def _by_column(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
+    if not names or not rows:
+        return {name: () for name in names}
+    return dict(zip(names, zip(*rows, strict=True), strict=True))

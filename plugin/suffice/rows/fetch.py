@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -16,7 +16,7 @@ from suffice.errors import DataUnreachable
 from suffice.libs import duck
 from suffice.model import Asset
 
-__all__ = ["Fetched", "columns_to_arrow", "fetch_sql", "fetch_sqlite", "url_with_password"]
+__all__ = ["Fetched", "SQLiteReader", "columns_to_arrow", "fetch_sql", "url_with_password"]
 
 _INT64 = 2**63
 _TYPE_NAMES = {int: "integer", float: "real", str: "text", bytes: "blob", bool: "boolean", Decimal: "number"}
@@ -32,34 +32,55 @@ class Fetched:
     skipped: Mapping[str, str] = field(default_factory=dict)
 
 
-def fetch_sqlite(path: Path, asset: Asset, max_rows: int) -> Fetched:
-    """A SQLite table by stored type, read-only; a systematic sample by rowid above `max_rows`."""
-    if not path.exists():
-        raise DataUnreachable(f"'{path}' is gone", mend=f"bring it back, or ingest '{asset.source}' again")
-    names = [c.name for c in asset.columns]
-    chosen = ", ".join(duck.quote(c.original or c.name) for c in asset.columns)
-    table = duck.quote(asset.name)
-    try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=30)) as connection:
-            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            rows = int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+class SQLiteReader:
+    """Rows of one SQLite file by their stored types, on one read-only connection.
+
+    Opening a file of a thousand tables parses its whole schema, so the connection is kept.
+    """
+
+    def __init__(self, path: Path, source: str) -> None:
+        if not path.exists():
+            raise DataUnreachable(f"'{path}' is gone", mend=f"bring it back, or ingest '{source}' again")
+        self._connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=30)
+        self._connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def rows(self, asset: Asset, limit: int) -> list[tuple[Any, ...]]:
+        """The first `limit` rows. Raises DataUnreachable, as `fetch` does, with what SQLite said."""
+        with _told(asset):
+            return self._select(asset, f" LIMIT {limit}")
+
+    def fetch(self, asset: Asset, max_rows: int) -> Fetched:
+        """The table; a systematic sample by rowid above `max_rows`."""
+        table = duck.quote(asset.name)
+        with _told(asset):
+            rows = int(self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
             where = f" LIMIT {max_rows}"
-            if rows > max_rows:
-                step = -(-rows // max_rows)
-                if asset.kind == "table" and _has_rowid(connection, table):
-                    where = f" WHERE rowid % {step} = 0"
-            cells = connection.execute(f"SELECT {chosen} FROM {table}{where}").fetchall()
+            if rows > max_rows and asset.kind == "table" and self._has_rowid(table):
+                where = f" WHERE rowid % {-(-rows // max_rows)} = 0"
+            cells = self._select(asset, where)
+        return columns_to_arrow([c.name for c in asset.columns], cells, rows)
+
+    def _select(self, asset: Asset, tail: str) -> list[tuple[Any, ...]]:
+        chosen = ", ".join(duck.quote(c.original or c.name) for c in asset.columns) or "1"
+        return self._connection.execute(f"SELECT {chosen} FROM {duck.quote(asset.name)}{tail}").fetchall()
+
+    def _has_rowid(self, table: str) -> bool:
+        try:
+            self._connection.execute(f"SELECT rowid FROM {table} LIMIT 1")
+        except sqlite3.Error:
+            return False
+        return True
+
+
+@contextmanager
+def _told(asset: Asset) -> Iterator[None]:
+    try:
+        yield
     except sqlite3.Error as error:
         raise DataUnreachable(f"the rows of '{asset.path}' cannot be read: {error}") from error
-    return columns_to_arrow(names, cells, rows)
-
-
-def _has_rowid(connection: sqlite3.Connection, table: str) -> bool:
-    try:
-        connection.execute(f"SELECT rowid FROM {table} LIMIT 1")
-    except sqlite3.Error:
-        return False
-    return True
 
 
 def fetch_sql(location: str, asset: Asset, max_rows: int) -> Fetched:
