@@ -26,7 +26,9 @@ class Changes:
     `lost` counts cells that became null, `gained` null cells that got a value, `wild` cells with a value that the
     column of the other table holds nowhere, `other` any other change. `explained` is the share of the rows in which
     cells were lost or became wild and nothing else changed; `only_lost` the share in which they were only lost.
-    `wild_values` counts distinct wild values, `replaced` the wild cells whose former value is gone from the column.
+    `wild_values` counts distinct wild values, `former_values` distinct values that they replaced, `replaced` the wild
+    cells whose former value is gone from the column. A row without any cell that the other table could hold says
+    nothing against either share.
     """
 
     rows: int
@@ -35,6 +37,7 @@ class Changes:
     wild: NDArray[np.int64]
     other: NDArray[np.int64]
     wild_values: NDArray[np.int64]
+    former_values: NDArray[np.int64]
     replaced: NDArray[np.int64]
     explained: float
     only_lost: float
@@ -51,6 +54,8 @@ def compare(table: Cells, changed: NDArray[np.int64], origin: Cells) -> Changes:
         wild[c] = (cells[c] != 0) & ~positions(cells[c], origin.domain(c))[1]
     nearest = _nearest(table, rows, cells, origin)
     found = nearest >= 0
+    empty = ~((cells != 0) & ~wild).any(axis=0) & ~found
+    lost_only_empty = int((empty & ~wild.any(axis=0)).sum())
     rows, cells, wild, nearest = rows[found], cells[:, found], wild[:, found], nearest[found]
     before = np.stack([column[nearest] for column in origin.columns])
     differs = cells != before
@@ -68,9 +73,10 @@ def compare(table: Cells, changed: NDArray[np.int64], origin: Cells) -> Changes:
         wild.sum(axis=1),
         other.sum(axis=1),
         np.array([len(set(cells[c][wild[c]].tolist())) for c in range(width)], np.int64),
+        np.array([len(set(before[c][wild[c]].tolist())) for c in range(width)], np.int64),
         np.array([_gone(before[c][wild[c]], table, c) for c in range(width)], np.int64),
-        float(explained.sum() / total) if total else 0.0,
-        float(only_lost.sum() / total) if total else 0.0,
+        float((explained.sum() + empty.sum()) / total) if total else 0.0,
+        float((only_lost.sum() + lost_only_empty) / total) if total else 0.0,
     )
 
 

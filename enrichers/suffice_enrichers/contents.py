@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from suffice.rows.engine import Engine
 
-__all__ = ["Cells", "Content", "Contents", "distinct_values", "positions"]
+__all__ = ["NUMBERS", "TIMES", "Cells", "Content", "Contents", "distinct_values", "positions"]
 
-_INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
-_NUMBERS = {*_INTEGERS, "HUGEINT", "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN"}
-_TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
+NUMBERS = {*INTEGERS, "HUGEINT", "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN"}
+TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
 _MAX_CELLS = 60_000_000
 
 
@@ -152,17 +152,17 @@ def _cell(expression: str, name: str) -> str:
 
 def _canonical(column: str, types: set[str]) -> str:
     """The form in which the cells of a column are compared, given the types it has in the tables of a group."""
-    if types <= _INTEGERS:
+    if types <= INTEGERS:
         return f"CAST({column} AS BIGINT)"
     if len(types) == 1:
         return column
-    if types <= _NUMBERS:
+    if types <= NUMBERS:
         return f"CAST({column} AS DOUBLE)"
-    if types <= _TIMES:
+    if types <= TIMES:
         return f"CAST({column} AS TIMESTAMP)"
-    if types <= {*_NUMBERS, "VARCHAR"}:
+    if types <= {*NUMBERS, "VARCHAR"}:
         meant = f"CAST(TRY_CAST({column} AS DOUBLE) AS VARCHAR)"
-    elif types <= {*_TIMES, "VARCHAR"}:
+    elif types <= {*TIMES, "VARCHAR"}:
         meant = f"CAST(TRY_CAST({column} AS TIMESTAMP) AS VARCHAR)"
     else:
         return f"CAST({column} AS VARCHAR)"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +17,13 @@ from suffice.errors import DataUnreachable
 from suffice.extend import Lake, Unit, UnitResult
 from suffice.model import Asset, Finding, digest
 from suffice_enrichers.authority import authoritative
-from suffice_enrichers.contents import Cells, Content, Contents, positions
+from suffice_enrichers.contents import Content, Contents, positions
 from suffice_enrichers.evidence import finding_of
 from suffice_enrichers.ordered import refine
 from suffice_enrichers.relations import Copy, explain
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from suffice.rows.engine import Engine
 
 __all__ = ["CopiesEnricher"]
 
@@ -50,7 +50,9 @@ class CopiesEnricher:
                 members.sort(key=lambda a: a.urn)
                 # A source that gives no mark is looked at each time.
                 marks = [lake.mark(a) or uuid.uuid4().hex for a in members]
-                inputs = digest(self.version, [(a.urn, a.schema_digest) for a in members], marks, _references(lake, members))
+                inputs = digest(
+                    self.version, [(a.urn, a.schema_digest) for a in members], marks, _references(lake, members)
+                )
                 yield Unit(f"{source}:{digest(names)[:12]}", tuple(a.urn for a in members), inputs)
 
     def enrich(self, unit: Unit, lake: Lake) -> UnitResult:
@@ -64,7 +66,7 @@ class CopiesEnricher:
         tables = [content for content in map(contents.read, readable) if content.distinct >= 2]
         classes = _classes(tables)
         copies = list(_identical(classes))
-        copies += _judge([members[0] for members in classes], contents, references)
+        copies += _judge([members[0] for members in classes], contents, references, lake.rows)
         findings = [finding_of(copy, contents, lake) for copy in copies]
         findings += authoritative(copies, lake)
         made = [_stamped(f, self, unit) for f in findings]
@@ -87,7 +89,9 @@ def _readable(lake: Lake, assets: Sequence[Asset]) -> tuple[list[Asset], list[st
             notes.append(str(error))
             continue
         if relation.sampled:
-            notes.append(f"'{asset.path}' was not compared with others: only {relation.base} of {relation.rows} rows were read")
+            notes.append(
+                f"'{asset.path}' was not compared with others: only {relation.base} of {relation.rows} rows were read"
+            )
         elif relation.columns:
             readable.append(asset)
     return readable, notes
@@ -127,16 +131,14 @@ def _identical(classes: Iterable[Sequence[Content]]) -> Iterator[Copy]:
             yield Copy("identical", other, first, numbers=numbers)
 
 
-def _judge(tables: Sequence[Content], contents: Contents, references: set[int]) -> list[Copy]:
+def _judge(tables: Sequence[Content], contents: Contents, references: set[int], engine: Engine) -> list[Copy]:
     """The relation of each table (no two of equal content) to the table that explains it best, if any does."""
     found: list[Copy] = []
     for table, origins in _candidates(tables):
         for origin in origins:
             copy = explain(table, origin, contents.cells, references)
             if copy is not None:
-                copy = refine(copy, contents)
-            if copy is not None:
-                found.append(copy)
+                found.append(refine(copy, contents, engine))
                 break
     return _confirmed(found)
 
@@ -178,9 +180,24 @@ def _closeness(table: Content, other: Content, contained: float) -> tuple[float,
 
 
 def _confirmed(found: Sequence[Copy]) -> list[Copy]:
-    """Without the shards of a few rows whose rule may be chance, unless sure siblings follow the same rule."""
-    rules: dict[tuple[str, tuple[int, ...]], int] = defaultdict(int)
+    """With the shards whose rule may be chance as what they are otherwise, unless siblings follow the same rule."""
+    rules: dict[tuple[str, tuple[int, ...]], list[Copy]] = defaultdict(list)
     for copy in found:
-        if copy.relation == "partition" and copy.sure:
-            rules[copy.origin.asset.urn, copy.columns] += 1
-    return [c for c in found if c.sure or rules[c.origin.asset.urn, c.columns] >= _SIBLINGS]
+        if copy.relation == "partition":
+            rules[copy.origin.asset.urn, copy.columns].append(copy)
+    kept = []
+    for copy in found:
+        siblings = [c for c in rules[copy.origin.asset.urn, copy.columns] if c is not copy]
+        if not copy.sure:
+            apart = [c for c in siblings if _apart(c, copy)] if copy.otherwise else [c for c in siblings if c.sure]
+            if len(apart) < (1 if copy.otherwise else _SIBLINGS):
+                if copy.otherwise is not None:
+                    kept.append(copy.otherwise)
+                continue
+        kept.append(copy)
+    return kept
+
+
+def _apart(one: Copy, other: Copy) -> bool:
+    """Whether two shards by range hold spans that do not overlap."""
+    return one.low is not None and other.low is not None and (one.high < other.low or other.high < one.low)

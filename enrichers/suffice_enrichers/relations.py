@@ -9,7 +9,7 @@ must be much cheaper to say than the list of its rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,15 +17,14 @@ import numpy as np
 
 from suffice_enrichers.alignment import Changes, compare
 from suffice_enrichers.contents import Cells, Content, distinct_values, positions
+from suffice_enrichers.snapshots import older_state
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Copy", "Part", "density", "evidence_bits", "explain", "log2_choose"]
 
-Kind = Literal[
-    "identical", "repeated_rows", "missing_values", "broken_reference", "sample", "partition", "snapshot"
-]
+Kind = Literal["identical", "repeated_rows", "missing_values", "broken_reference", "sample", "partition", "snapshot"]
 
 _BITS = 20.0
 _RULE_BITS = 10.0
@@ -47,7 +46,8 @@ class Part:
 class Copy:
     """`table` is explained by `origin`. `columns` are numbers of shared columns; `numbers` are shares and counts.
 
-    `low` and `high` bound a shard by a range. `sure` is False for a shard of so few rows that its rule may be chance; siblings with the same rule confirm it.
+        `low` and `high` bound a shard by a range.
+    `sure` is False for a shard of so few rows that its rule may be chance; siblings with the same rule confirm it.
     """
 
     relation: Kind
@@ -58,6 +58,7 @@ class Copy:
     low: Any = None
     high: Any = None
     sure: bool = True
+    otherwise: Copy | None = None
     numbers: Mapping[str, float | int | None] = field(default_factory=dict)
 
 
@@ -73,7 +74,7 @@ def log2_choose(n: int, k: int) -> float:
 def density(cells: Cells) -> float:
     """How much of the space that its columns span a table fills: the odds that a row made of its values is in it."""
     space = sum(math.log2(max(1, len(cells.domain(c)))) for c in range(len(cells.columns)))
-    return min(1.0, 2.0 ** (math.log2(max(1, len(cells))) - space))
+    return min(1.0, math.pow(2.0, math.log2(max(1, len(cells))) - space))
 
 
 def evidence_bits(shared: int, distinct: int, odds: float) -> float:
@@ -98,7 +99,7 @@ def evidence_bits(shared: int, distinct: int, odds: float) -> float:
 def explain(
     table: Content,
     origin: Content,
-    cells: Mapping[str, Cells | None] | Any,
+    cells: Callable[[Content], Cells | None],
     references: Collection[int],
 ) -> Copy | None:
     """The relation of `table` to `origin`, or None. `cells(content)` reads cells; `references` are the columns that
@@ -171,8 +172,8 @@ def _part(table: Content, origin: Content, at: NDArray[np.int64], cells: Cells) 
             for b, right in constant[i + 1 :]:
                 if int((left & right).sum()) == table.distinct:
                     spoken = [math.log2(width * max(1, len(cells.domain(c)))) for c in (a, b)]
-                    values = tuple(cells.columns[c][at[:1]] for c in (a, b))
-                    found.append(Part((a, b), values, sum(spoken)))
+                    pair = tuple(cells.columns[c][at[:1]] for c in (a, b))
+                    found.append(Part((a, b), pair, sum(spoken)))
     best = min(found, key=lambda part: (part.bits, part.columns), default=None)
     saved = log2_choose(origin.distinct, table.distinct) - best.bits if best else 0.0
     return best if saved >= 1 else None
@@ -192,21 +193,22 @@ def _altered(
     if changes.explained >= _EXPLAINED:
         broken = _broken(changes, references, cells)
         if broken:
-            return Copy(
-                "broken_reference", table, origin, columns=broken, numbers=_broken_share(table, table_cells, cells, broken)
-            )
+            shares = _broken_share(table, table_cells, cells, broken)
+            return Copy("broken_reference", table, origin, columns=broken, numbers=shares)
         if changes.only_lost >= _EXPLAINED:
             lost = tuple(int(c) for c in np.flatnonzero(changes.lost))
-            return Copy("missing_values", table, origin, columns=lost, numbers=_null_shares(table, table_cells, origin, cells))
-    return None
+            shares = _null_shares(table, table_cells, origin, cells)
+            return Copy("missing_values", table, origin, columns=lost, numbers=shares)
+    state = older_state(table, table_cells, origin, cells)
+    return Copy("snapshot", table, origin, columns=(state[0],), numbers=state[1]) if state else None
 
 
 def _broken(changes: Changes, references: Collection[int], cells: Cells) -> tuple[int, ...]:
     """The columns whose references were broken; empty when it is another change.
 
     Values that the origin nowhere holds are broken references in a column that is known to point at another table,
-    or where a few such values stand in for many that the column otherwise still holds (where those are gone too, the
-    column was updated). Cells that are only null are so when chance would not have spared all other columns.
+    or where a few such values stand in for many (where each stands for one that is gone, the column was updated).
+    Cells that are only null are so when chance would not have spared all other columns.
     """
     wild = {int(c) for c in np.flatnonzero(changes.wild)}
     if not wild:
@@ -218,7 +220,8 @@ def _broken(changes: Changes, references: Collection[int], cells: Cells) -> tupl
         few = changes.wild_values[c] <= max(1, 0.1 * changes.wild[c])
         often = changes.wild[c] >= _LEAST_SHARED or changes.lost[c] > 0
         repeated = len(cells.domain(c)) < 0.9 * len(cells)
-        updated = repeated and changes.replaced[c] > 0.5 * changes.wild[c]
+        recoded = changes.former_values[c] <= changes.wild_values[c]
+        updated = repeated and recoded and changes.replaced[c] > 0.5 * changes.wild[c]
         if not (few and often) or updated:
             return ()
     lost = {int(c) for c in np.flatnonzero(changes.lost)}
