@@ -17,6 +17,7 @@ __all__ = ["Changes", "compare"]
 _SAMPLE = 1_000
 _CANDIDATES = 32
 _ANCHORS = 4
+_UNKNOWN = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,7 @@ class Changes:
     column of the other table holds nowhere, `other` any other change. `explained` is the share of the rows in which
     cells were lost or became wild and nothing else changed; `only_lost` the share in which they were only lost.
     `wild_values` counts distinct wild values, `former_values` distinct values that they replaced, `replaced` the wild
-    cells whose former value is gone from the column. A row without any cell that the other table could hold says
-    nothing against either share.
+    cells whose former value is gone from the column. A row that kept no cell at all was some row: its nulls were lost.
     """
 
     rows: int
@@ -53,17 +53,18 @@ def compare(table: Cells, changed: NDArray[np.int64], origin: Cells) -> Changes:
     for c in range(width):
         wild[c] = (cells[c] != 0) & ~positions(cells[c], origin.domain(c))[1]
     nearest = _nearest(table, rows, cells, origin)
-    found = nearest >= 0
-    empty = ~((cells != 0) & ~wild).any(axis=0) & ~found
-    lost_only_empty = int((empty & ~wild.any(axis=0)).sum())
-    rows, cells, wild, nearest = rows[found], cells[:, found], wild[:, found], nearest[found]
     before = np.stack([column[nearest] for column in origin.columns])
+    empty = (nearest < 0) & ~((cells != 0) & ~wild).any(axis=0)
+    before[:, empty] = _UNKNOWN
+    placed = (nearest >= 0) | empty
+    cells, wild, before = cells[:, placed], wild[:, placed], before[:, placed]
     differs = cells != before
     lost = differs & (cells == 0)
     gained = differs & (before == 0)
     wild &= ~gained
     other = differs & ~lost & ~gained & ~wild
-    total = len(found)
+    replaced = [before[c][wild[c] & (before[c] != _UNKNOWN)] for c in range(width)]
+    total = len(placed)
     explained = ~(gained | other).any(axis=0)
     only_lost = explained & ~wild.any(axis=0)
     return Changes(
@@ -73,10 +74,10 @@ def compare(table: Cells, changed: NDArray[np.int64], origin: Cells) -> Changes:
         wild.sum(axis=1),
         other.sum(axis=1),
         np.array([len(set(cells[c][wild[c]].tolist())) for c in range(width)], np.int64),
-        np.array([len(set(before[c][wild[c]].tolist())) for c in range(width)], np.int64),
-        np.array([_gone(before[c][wild[c]], table, c) for c in range(width)], np.int64),
-        float((explained.sum() + empty.sum()) / total) if total else 0.0,
-        float((only_lost.sum() + lost_only_empty) / total) if total else 0.0,
+        np.array([len(set(former.tolist())) for former in replaced], np.int64),
+        np.array([_gone(former, table, c) for c, former in enumerate(replaced)], np.int64),
+        float(explained.sum() / total) if total else 0.0,
+        float(only_lost.sum() / total) if total else 0.0,
     )
 
 

@@ -89,9 +89,7 @@ def _readable(lake: Lake, assets: Sequence[Asset]) -> tuple[list[Asset], list[st
             notes.append(str(error))
             continue
         if relation.sampled:
-            notes.append(
-                f"'{asset.path}' was not compared with others: only {relation.base} of {relation.rows} rows were read"
-            )
+            notes.append("a table of which only a sample was read is not compared with others")
         elif relation.columns:
             readable.append(asset)
     return readable, notes
