@@ -176,8 +176,10 @@ def _short(error: BaseException) -> str:
     """One line of an error, the first finding of a pydantic one."""
     details = getattr(error.__cause__ or error, "errors", None)
     if callable(details):
-        first = details()[0]
-        return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        found = details()
+        first = next((e for e in found if e["type"] == "extra_forbidden"), found[0])
+        problem = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
+        return f"{'.'.join(str(part) for part in first['loc'])}: {problem}"
     return str(error).split("\n")[0]
 
 

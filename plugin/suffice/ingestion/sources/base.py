@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import ClassVar
 
 from datahub.configuration.common import ConfigModel
@@ -71,6 +72,9 @@ class AssetSource(Source):
         tables itself cannot be had."""
 
     def get_workunits_internal(self) -> Iterator[MetadataWorkUnit]:
+        if not Path(self.config.path).exists():
+            self.fail("a source cannot be listed", self.config.path, "it does not exist")
+            return
         for ref in self.places():
             if ref.name in self.barred:
                 self.fail("a source's name is taken", ref.location, self.barred[ref.name])

@@ -1,0 +1,24 @@
+"""Fixtures that several areas share. The network is cut, the loopback aside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from postgres import Server, binaries, server
+from pytest_socket import socket_allow_hosts
+
+
+@pytest.fixture(autouse=True)
+def _no_network() -> None:
+    socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL for the session; each test makes databases of its own in it."""
+    folder = binaries()
+    if folder is None:
+        pytest.skip("PostgreSQL's server is not installed: apt-get install postgresql")
+    with server(folder) as started:
+        yield started
