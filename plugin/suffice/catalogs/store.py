@@ -132,6 +132,17 @@ class LocalStore:
         with self.engine.connect() as connection:
             return {r.urn: r.value for r in connection.execute(sa.select(e.c.urn, e.c.value).where(e.c.name == name))}
 
+    def mark(self) -> str:
+        """Changes whenever an aspect, a finding, a decision or evidence may have changed; one cheap query."""
+        a, f, u = t.aspects, t.findings, t.units
+        with self.engine.connect() as connection:
+            held = [
+                *connection.execute(sa.select(sa.func.count(), sa.func.max(a.c.created_at), sa.func.sum(a.c.version))),
+                *connection.execute(sa.select(sa.func.count(), sa.func.max(u.c.done_at))),
+                *connection.execute(sa.select(f.c.status, sa.func.count()).group_by(f.c.status).order_by(f.c.status)),
+            ]
+        return digest([list(row) for row in held])
+
     # sources and runs
 
     def sources(self) -> dict[str, SourceRef]:
