@@ -8,8 +8,9 @@ Nothing here can write to a source.
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,6 +76,7 @@ class Engine:
         self._cache_rows = cache_rows
         self._timeout_s = timeout_s
         self._con: Any = None
+        self._watch: _Watch | None = None
         self._attached: set[str] = set()
         self._held: OrderedDict[str, Relation] = OrderedDict()
         self._marks: dict[tuple[str, str], str] = {}
@@ -85,6 +87,9 @@ class Engine:
         for reader in self._readers.values():
             reader.close()
         self._readers.clear()
+        if self._watch is not None:
+            self._watch.stop()
+            self._watch = None
         if self._con is not None:
             self._con.close()
             self._con = None
@@ -182,12 +187,13 @@ class Engine:
 
     @contextmanager
     def _bounded(self, connection: Any) -> Iterator[None]:
-        timer = threading.Timer(self._timeout_s, connection.interrupt)
-        timer.start()
+        if self._watch is None:
+            self._watch = _Watch(connection.interrupt)
+        self._watch.deadline = time.monotonic() + self._timeout_s
         try:
             yield
         finally:
-            timer.cancel()
+            self._watch.deadline = None
 
     def _open(self, ref: SourceRef, asset: Asset) -> Relation:
         if ref.kind == "duckdb":
@@ -249,7 +255,29 @@ class Engine:
         return {n for n in self._attached if self._sources[n].kind in ("sqlite", "sqlalchemy")}
 
 
+class _Watch:
+    """Calls `interrupt` once the deadline has passed. One thread looks now and then, as a timer a statement costs 1 ms."""
+
+    _EVERY_S = 0.2
+
+    def __init__(self, interrupt: Callable[[], None]) -> None:
+        self.deadline: float | None = None
+        self._interrupt = interrupt
+        self._done = threading.Event()
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def stop(self) -> None:
+        self._done.set()
+
+    def _look(self) -> None:
+        while not self._done.wait(self._EVERY_S):
+            deadline = self.deadline
+            if deadline is not None and time.monotonic() > deadline:
+                self.deadline = None
+                self._interrupt()
+
+
 def _by_column(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
     if not names or not rows:
-        return {name: () for name in names}
+        return dict.fromkeys(names, ())
     return dict(zip(names, zip(*rows, strict=True), strict=True))
