@@ -78,8 +78,8 @@ def server(folder: Path) -> Iterator[Server]:
     log = home / "log"
     try:
         subprocess.run(
-            [folder / "initdb", "-D", data, "-U", "postgres", "-A", "scram-sha-256", "--pwfile", secret, "-N", "-E", "UTF8",
-             "--locale", "C.UTF-8"],
+            [folder / "initdb", "-D", data, "-U", "postgres", "-A", "scram-sha-256", "--pwfile", secret, "-N",
+             "-E", "UTF8", "--locale", "C.UTF-8"],
             check=True, capture_output=True, cwd=home, **as_user,
         )  # fmt: skip
         with log.open("wb") as out:

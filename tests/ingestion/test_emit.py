@@ -15,10 +15,41 @@ from suffice.ingestion.emit import FieldLineage, dataset_aspects, dataset_urn, u
 from suffice.ingestion.types import kind_of
 from suffice.model import Asset, Column, ForeignKey
 
-TYPES = ["", "INTEGER", "BIGINT", "INT UNSIGNED", "VARCHAR(20)", "DECIMAL(10,2)", "DATE", "TIMESTAMP", "TIME", "BOOLEAN",
-         "BLOB", "INTEGER[]", "STRUCT(a INTEGER)", "MAP(VARCHAR, INTEGER)", "JSON", "POINT", "INTERVAL", "FLOAT"]  # fmt: skip
-NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12) | st.sampled_from(
-    ["rates, (2024)", "(final)", "a%2Cb", "100%", 'say "hi"', "wind.speed", "naïve ␟", "x),y", "urn:li:x", "[version=2.0]"]
+TYPES = [
+    "",
+    "INTEGER",
+    "BIGINT",
+    "INT UNSIGNED",
+    "VARCHAR(20)",
+    "DECIMAL(10,2)",
+    "DATE",
+    "TIMESTAMP",
+    "TIME",
+    "BOOLEAN",
+    "BLOB",
+    "INTEGER[]",
+    "STRUCT(a INTEGER)",
+    "MAP(VARCHAR, INTEGER)",
+    "JSON",
+    "POINT",
+    "INTERVAL",
+    "FLOAT",
+]
+NAMES = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12
+) | st.sampled_from(
+    [
+        "rates, (2024)",
+        "(final)",
+        "a%2Cb",
+        "100%",
+        'say "hi"',
+        "wind.speed",
+        "naïve ␟",
+        "x),y",
+        "urn:li:x",
+        "[version=2.0]",
+    ]
 )
 PLAIN = NAMES.filter(lambda name: not name.startswith("[version="))
 

@@ -60,11 +60,9 @@ def csv_layout(path: Path) -> CsvLayout:
     if not text.strip():
         raise SourceError(f"'{path}' is empty")
     best = _read_with(path, encoding, text, whole, quote='"')
-    if best.rows < best.lines * 0.9:
-        plain = _read_with(path, encoding, text, whole, quote="")
-        if plain.ragged <= plain.rows * 0.05 and plain.width >= best.width:
-            best = plain
-            best.notes.append("a quote is left open; quotes are read as text")
+    if best.rows < best.lines * 0.9 and best.open_quote:
+        best = _read_with(path, encoding, text, whole, quote="")
+        best.notes.append("a quote is left open; quotes are read as text")
     return best.layout()
 
 
@@ -77,6 +75,7 @@ class _Reading:
         self.originals = originals
         self.types: list[str] = []
         self.rows = self.lines = self.ragged = 0
+        self.open_quote = False
         self.notes: list[str] = []
 
     @property
@@ -101,11 +100,13 @@ def _read_with(path: Path, encoding: str, text: str, whole: bool, quote: str) ->
     skip = lines[first - 1] if first else 0
     width = Counter(len(record) for record in records[first:] or records).most_common(1)[0][0]
     names, originals = column_names(_padded(records, header, first, width))
+    if header is None:
+        originals = [None] * width
     options: dict[str, Any] = {"delimiter": delimiter, "quote": quote, "encoding": encoding, "skip": skip}
     reading = _Reading(options, names, originals)
     with utf8_file(path, encoding) as readable:
         _type_columns(readable, reading)
-        reading.lines = _count_lines(readable, skip, blank=width == 1)
+        reading.lines, reading.open_quote = _lines_and_quotes(readable, skip, blank=width == 1)
     return reading
 
 
@@ -231,12 +232,13 @@ def find_header(records: Sequence[Sequence[str]]) -> tuple[int | None, int]:
     if not records:
         return None, 0
     width = Counter(len(record) for record in records).most_common(1)[0][0]
-    slack = 1 if width >= 4 else 0
     start = next(
         (
             n
             for n, record in enumerate(records[:_MAX_TITLE_RECORDS])
-            if abs(len(record) - width) <= slack and _filled(record) >= width * 0.5
+            if (len(record) == width and _filled(record) >= width * 0.5)
+            or (len(record) == width - 1 >= 2 and _filled(record) == len(record))
+            or (len(record) == width + 1 >= 5 and _filled(record) >= width * 0.5)
         ),
         0,
     )
@@ -356,11 +358,14 @@ def _type(
     return "TIMESTAMP" if times == n and shortest >= 10 else "VARCHAR"
 
 
-def _count_lines(path: Path, skip: int, *, blank: bool) -> int:
-    """Physical lines after `skip`, those without anything left out unless `blank`."""
+def _lines_and_quotes(path: Path, skip: int, *, blank: bool) -> tuple[int, bool]:
+    """Physical lines after `skip`, those without anything left out unless `blank`; whether the quotes come to an odd
+    number, so that one is left open."""
     with _opened(path) as handle:
-        lines = handle.read(_CHECKED_BYTES).splitlines()
-    return sum(1 for line in lines[skip:] if blank or line.strip())
+        raw = handle.read(_CHECKED_BYTES)
+        whole = not handle.read(1)
+    lines = raw.splitlines()[skip:]
+    return sum(1 for line in lines if blank or line.strip()), whole and raw.count(b'"') % 2 == 1
 
 
 def _filled(record: Sequence[str]) -> int:

@@ -19,10 +19,13 @@ from suffice.ingestion.emit import ENV, container_workunits, dataset_workunits
 from suffice.ingestion.lineage import ViewLineage
 from suffice.model import Asset, SourceRef
 
-__all__ = ["AssetSource", "Listing", "PathConfig"]
+__all__ = ["BROKEN", "LINEAGE_UNKNOWN", "AssetSource", "Listing", "PathConfig"]
 
 BROKEN = "broken"
 """Custom property of a view whose definition does not run: the error."""
+
+LINEAGE_UNKNOWN = "lineage_unknown"
+"""Custom property of a view whose upstreams could not be told, and why: it has some, though none is listed."""
 
 
 class PathConfig(ConfigModel):
@@ -116,7 +119,8 @@ class AssetSource(Source):
                     origin = lineage.of(asset)
                     if origin.unknown:
                         self.warn("the lineage of a view is unknown", asset.path, origin.unknown)
-                    known = replace(asset, upstreams=origin.upstreams)
+                    told = {LINEAGE_UNKNOWN: origin.unknown} if origin.unknown else {}
+                    known = replace(asset, upstreams=origin.upstreams, properties={**asset.properties, **told})
                     units = list(dataset_workunits(known, origin.fields, self.config.env))
                 else:
                     units = list(dataset_workunits(asset, env=self.config.env))

@@ -194,6 +194,8 @@ def _sheets(path: Path, schema: str, stem: str) -> Iterator[_Table]:
         width = max(map(len, rows))
         head = [*_texts(rows[header]), *[""] * width][:width] if header is not None else [""] * width
         columns, originals = column_names(head)
+        if header is None:
+            originals = [None] * width
         types = excel_types(body, width)
         yield _Table(
             path,
