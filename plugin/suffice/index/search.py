@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnVectors", "Hit", "Index"]
 
-WORD_SHARE = 0.5
-"""Weight of the words beside the cosine. The best word score of a query counts as 1, so that it does not depend on the
-length of the query or the size of the lake. See docs/results.md for how it compares with reciprocal ranks."""
+WORD_SHARE = 0.8
+"""Weight of the words beside the cosine; the best word score of a query counts as 1, so that neither the length of the
+query nor the size of the lake moves it. Recall@10 on three development lakes (316, 152, 41 tables): .940, .411, .716;
+reciprocal ranks (k = 60) gave .933, .401, .590, the better side alone .930, .375, .677. Flat from .5 to 1.2."""
 _DEPTH = 50
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from suffice.errors import IndexMismatch, NotReady
 from suffice.extend import Embedder
@@ -61,7 +61,7 @@ class Manifest:
 class Generation:
     """A whole generation, held for reading until `close`. Raises IndexMismatch when it is torn or of another format."""
 
-    def __init__(self, path: Path, lock: IO[bytes]) -> None:
+    def __init__(self, path: Path, lock: int) -> None:
         self.path = path
         self._lock = lock
         self.manifest = _read_manifest(path)
@@ -77,7 +77,11 @@ class Generation:
         return (made.embedder, made.width, made.text_version) == (embedder.name, embedder.width, TEXT_VERSION)
 
     def close(self) -> None:
-        self._lock.close()
+        lock, self._lock = self._lock, -1
+        if lock >= 0:
+            os.close(lock)
+
+    __del__ = close  # a reader that is forgotten must not hold its generation for ever
 
 
 def open_current(index_dir: Path) -> Generation:
@@ -88,20 +92,16 @@ def open_current(index_dir: Path) -> Generation:
             raise NotReady(f"no index in '{index_dir}'", mend=MEND)
         path = index_dir / name
         try:
-            lock = (path / "manifest.json").open("rb")
+            lock = os.open(path / "manifest.json", os.O_RDONLY)
         except FileNotFoundError:
             if _current(index_dir) == name:
                 raise IndexMismatch(f"the index '{path}' is gone", mend=MEND) from None
             continue
         fcntl.flock(lock, fcntl.LOCK_SH)
         # A writer may have removed it between the open and the lock.
-        if os.fstat(lock.fileno()).st_nlink:
-            try:
-                return Generation(path, lock)
-            except BaseException:
-                lock.close()
-                raise
-        lock.close()
+        if os.fstat(lock).st_nlink:
+            return Generation(path, lock)
+        os.close(lock)
     raise IndexMismatch(f"the index in '{index_dir}' changes too fast to be opened", mend="try again")
 
 

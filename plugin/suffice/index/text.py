@@ -144,7 +144,7 @@ def _fit(
         range(len(parts)),
         key=lambda i: (parts[i].group != _NAME, spread[parts[i].text], i),
     )
-    left = window - 2
+    left = window - 2 - sum(measure(part.text) for part in parts if part.group == _NAME)
     kept = []
     for i in order:
         cost = measure(parts[i].text) + 1
@@ -161,7 +161,8 @@ def _joined(parts: Sequence[_Part]) -> str:
     head = " ".join(by_group.get(_HEAD, ()))
     name = " ".join(by_group.get(_NAME, ()))
     columns = ", ".join(by_group.get(_COLUMN, ()))
-    body = f"{name}: {columns}" if columns else name
+    # Twice, for pooling takes the mean over all words: among forty columns the name would weigh next to nothing.
+    body = f"{name}. {name}: {columns}" if columns else name
     return ". ".join(filter(None, [head.rstrip("."), body]))
 
 
