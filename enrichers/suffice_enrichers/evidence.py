@@ -9,6 +9,7 @@ from suffice.extend import Lake
 from suffice.libs.duck import quote, text
 from suffice.model import Finding
 from suffice_enrichers.contents import Contents
+from suffice_enrichers.ordered import ordered
 from suffice_enrichers.relations import Copy
 
 __all__ = ["finding_of"]
@@ -21,7 +22,9 @@ def finding_of(copy: Copy, contents: Contents, lake: Lake) -> Finding:
     if copy.low is not None:
         column = contents.name(copy.table.asset, contents.columns[copy.columns[0]])
         value |= {"column": column, "low": _json(copy.low), "high": _json(copy.high)}
-        condition = f"{quote(column)} BETWEEN {_literal(copy.low)} AND {_literal(copy.high)}"
+        its = quote(contents.name(copy.origin.asset, contents.columns[copy.columns[0]]))
+        ranged = ordered(its, contents.types[contents.columns[copy.columns[0]]])
+        condition = f"{ranged} BETWEEN {_literal(copy.low)} AND {_literal(copy.high)}"
     elif copy.part is not None:
         names = [contents.name(copy.table.asset, contents.columns[c]) for c in copy.columns]
         lists = [_values(copy, name, lake) for name in names]
@@ -29,8 +32,9 @@ def finding_of(copy: Copy, contents: Contents, lake: Lake) -> Finding:
         if len(names) > 1:
             value["columns"] = names
             value["values"] = [_json(v) for values in lists for v in values]
+        its_names = [contents.name(copy.origin.asset, contents.columns[c]) for c in copy.columns]
         condition = " AND ".join(
-            f"{quote(n)} IN ({', '.join(_literal(v) for v in values)})" for n, values in zip(names, lists, strict=True)
+            f"{quote(n)} IN ({', '.join(_literal(v) for v in vs)})" for n, vs in zip(its_names, lists, strict=True)
         )
     elif copy.columns:
         value["columns"] = [contents.name(copy.table.asset, contents.columns[c]) for c in copy.columns]

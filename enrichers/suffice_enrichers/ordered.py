@@ -15,7 +15,7 @@ from suffice_enrichers.snapshots import is_dated_copy
 if TYPE_CHECKING:
     from suffice.rows.engine import Engine
 
-__all__ = ["refine"]
+__all__ = ["ordered", "refine"]
 
 _RULE_BITS = 10.0
 _UNITS = ("year", "quarter", "month", "week", "day")
@@ -68,7 +68,7 @@ def _spans(copy: Copy, contents: Contents, engine: Engine) -> list[_Span]:
     columns = [
         (i, expression)
         for i, name in enumerate(contents.columns)
-        if (expression := _ordered(quote(contents.name(copy.table.asset, name)), contents.types[name]))
+        if (expression := ordered(quote(contents.name(copy.table.asset, name)), contents.types[name]))
     ]
     if not columns:
         return []
@@ -82,7 +82,7 @@ def _spans(copy: Copy, contents: Contents, engine: Engine) -> list[_Span]:
     if not ranged:
         return []
     named = {
-        i: _ordered(quote(contents.name(copy.origin.asset, contents.columns[i])), contents.types[contents.columns[i]])
+        i: ordered(quote(contents.name(copy.origin.asset, contents.columns[i])), contents.types[contents.columns[i]])
         for i, _, _ in ranged
     }
     asked = ", ".join(
@@ -126,7 +126,7 @@ def _whole_periods(copy: Copy, engine: Engine, expression: str, low: Any, high: 
     )
 
 
-def _ordered(column: str, types: set[str]) -> str:
+def ordered(column: str, types: set[str]) -> str:
     """The expression by which a column is ordered; "" for one that has no order worth a range."""
     if types <= NUMBERS - {"BOOLEAN"} or types <= TIMES:
         return column

@@ -149,7 +149,8 @@ def _contained(table: Content, origin: Content, at: NDArray[np.int64], cells: Ce
 def _part(table: Content, origin: Content, at: NDArray[np.int64], cells: Cells) -> Part | None:
     """The cheapest rule that picks exactly the rows at `at`, if it is cheaper to say than the list of those rows.
 
-    By Kraft's inequality a random choice of rows has such a rule that saves b bits with a chance of at most 2^-b.
+    By Kraft's inequality a random choice of rows has a rule that saves b bits with a chance of at most 2^-b. For one
+    value a column the bound is far from reached; a list of values must save 10 bits.
     """
     width = len(cells.columns)
     found: list[Part] = []
@@ -166,7 +167,7 @@ def _part(table: Content, origin: Content, at: NDArray[np.int64], cells: Cells) 
             constant.append((c, picked))
         if int(picked.sum()) == table.distinct:
             found.append(Part((c,), (values,), math.log2(width) + log2_choose(domain, len(values))))
-    if not found:
+    if not any(len(part.values[0]) == 1 for part in found):
         constant.sort(key=lambda item: int(item[1].sum()))
         for i, (a, left) in enumerate(constant):
             for b, right in constant[i + 1 :]:
@@ -176,7 +177,8 @@ def _part(table: Content, origin: Content, at: NDArray[np.int64], cells: Cells) 
                     found.append(Part((a, b), pair, sum(spoken)))
     best = min(found, key=lambda part: (part.bits, part.columns), default=None)
     saved = log2_choose(origin.distinct, table.distinct) - best.bits if best else 0.0
-    return best if saved >= 1 else None
+    needed = 1 if best and all(len(values) == 1 for values in best.values) else _RULE_BITS
+    return best if saved >= needed else None
 
 
 def _altered(
