@@ -18,7 +18,7 @@ from typing import Any
 
 from suffice.errors import DataUnreachable
 from suffice.libs import duck
-from suffice.model import Asset, SourceRef
+from suffice.model import Asset, SourceRef, digest
 from suffice.rows import files, marks
 from suffice.rows.fetch import Fetched, SQLiteReader, fetch_sql
 
@@ -79,7 +79,9 @@ class Engine:
         self._watch: _Watch | None = None
         self._attached: set[str] = set()
         self._held: OrderedDict[str, Relation] = OrderedDict()
+        self._taken: dict[str, str] = {}
         self._marks: dict[tuple[str, str], str] = {}
+        self._table_marks: dict[str, dict[tuple[str, str], str]] = {}
         self._readers: dict[str, SQLiteReader] = {}
         self.statements = 0
 
@@ -95,6 +97,7 @@ class Engine:
             self._con = None
         self._attached.clear()
         self._held.clear()
+        self._taken.clear()
 
     # what is asked of it
 
@@ -119,7 +122,9 @@ class Engine:
             return ""
         where = asset.properties.get("path", ref.location) if ref.kind == "files" else ref.location
         if ref.kind == "sqlalchemy":
-            return marks.table_mark(ref.location, asset.schema, asset.name)
+            if ref.name not in self._table_marks:
+                self._table_marks[ref.name] = marks.table_marks(ref.location, ref.name)
+            return self._table_marks[ref.name].get((asset.schema, asset.name), "")
         key = (ref.name, where)
         if key not in self._marks:
             self._marks[key] = marks.file_mark(Path(where))
@@ -199,7 +204,7 @@ class Engine:
         if ref.kind == "duckdb":
             return self._attach_duckdb(ref, asset)
         self._attach_memory(ref.name, asset.schema)
-        sql = duck.quote(ref.name, asset.schema, asset.name)
+        sql = self._name(asset)
         if ref.kind == "files":
             fetched = files.read(asset, self._max_rows)
             if isinstance(fetched, str):
@@ -211,8 +216,16 @@ class Engine:
             fetched = fetch_sql(ref.location, asset, self._max_rows)
         return self._load(sql, fetched)
 
+    def _name(self, asset: Asset) -> str:
+        """The quoted name. DuckDB folds case: of tables that differ in case only, the second gets a mark of its urn."""
+        sql = duck.quote(asset.source, asset.schema, asset.name)
+        if self._taken.setdefault(sql.casefold(), asset.urn) == asset.urn:
+            return sql
+        return duck.quote(asset.source, asset.schema, f"{asset.name}~{digest(asset.urn)[:6]}")
+
     def _load(self, sql: str, fetched: Fetched) -> Relation:
         connection = self._connection()
+        fetched = _apart_in_case(fetched)
         connection.register("__fetched", fetched.table)
         try:
             connection.execute(f"CREATE OR REPLACE TABLE {sql} AS SELECT * FROM __fetched")
@@ -233,7 +246,8 @@ class Engine:
     def _attach_memory(self, source: str, schema: str) -> None:
         connection = self._connection()
         if source not in self._attached:
-            connection.execute(f"ATTACH ':memory:' AS {duck.quote(source)}")
+            if source.casefold() not in {name.casefold() for name in self._attached}:
+                connection.execute(f"ATTACH ':memory:' AS {duck.quote(source)}")
             self._attached.add(source)
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {duck.quote(source, schema)}")
 
@@ -275,6 +289,21 @@ class _Watch:
             if deadline is not None and time.monotonic() > deadline:
                 self.deadline = None
                 self._interrupt()
+
+
+def _apart_in_case(fetched: Fetched) -> Fetched:
+    """Without the columns whose name another has in another case: DuckDB would read the first for both."""
+    seen: set[str] = set()
+    twins = []
+    for name in fetched.table.column_names:
+        if name.casefold() in seen:
+            twins.append(name)
+        seen.add(name.casefold())
+    if not twins:
+        return fetched
+    why = dict.fromkeys(twins, "its name differs from another's in case only")
+    kept = {name: shares for name, shares in fetched.types.items() if name not in why}
+    return Fetched(fetched.table.drop_columns(twins), fetched.rows, kept, {**fetched.skipped, **why})
 
 
 def _by_column(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, Sequence[Any]]:

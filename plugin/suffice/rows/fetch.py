@@ -14,9 +14,9 @@ from typing import Any
 
 from suffice.errors import DataUnreachable
 from suffice.libs import duck
-from suffice.model import Asset
+from suffice.model import Asset, Column
 
-__all__ = ["Fetched", "SQLiteReader", "columns_to_arrow", "fetch_sql", "url_with_password"]
+__all__ = ["Fetched", "SQLiteReader", "columns_to_arrow", "fetch_sql", "password_variable", "url_with_password"]
 
 _INT64 = 2**63
 _TYPE_NAMES = {int: "integer", float: "real", str: "text", bytes: "blob", bool: "boolean", Decimal: "number"}
@@ -64,7 +64,7 @@ class SQLiteReader:
         return columns_to_arrow([c.name for c in asset.columns], cells, rows)
 
     def _select(self, asset: Asset, tail: str) -> list[tuple[Any, ...]]:
-        chosen = ", ".join(duck.quote(c.original or c.name) for c in asset.columns) or "1"
+        chosen = ", ".join(duck.quote(_in_source(c)) for c in asset.columns) or "1"
         return self._connection.execute(f"SELECT {chosen} FROM {duck.quote(asset.name)}{tail}").fetchall()
 
     def _has_rowid(self, table: str) -> bool:
@@ -73,6 +73,11 @@ class SQLiteReader:
         except sqlite3.Error:
             return False
         return True
+
+
+def _in_source(column: Column) -> str:
+    """The name in the source: an empty one is a name too."""
+    return column.name if column.original is None else column.original
 
 
 @contextmanager
@@ -84,22 +89,30 @@ def _told(asset: Asset) -> Iterator[None]:
 
 
 def fetch_sql(location: str, asset: Asset, max_rows: int) -> Fetched:
-    """A table of any SQLAlchemy database, at most `max_rows` of it, in a read-only transaction."""
+    """A table of any SQLAlchemy database, at most `max_rows` of it, in a read-only transaction.
+
+    Of a larger one PostgreSQL gives a random sample, the same as long as the table is; others the first rows.
+    """
     import sqlalchemy as sa
 
     engine = sa.create_engine(url_with_password(location, asset.source), poolclass=sa.pool.NullPool)
     names = [c.name for c in asset.columns]
     schema = asset.schema if asset.schema != "main" else None
-    table = sa.table(asset.name, *[sa.column(c.original or c.name) for c in asset.columns], schema=schema)
+    table = sa.table(asset.name, *[sa.column(_in_source(c)) for c in asset.columns], schema=schema)
     try:
         with engine.connect() as connection:
             if engine.dialect.name == "postgresql":
                 connection.execute(sa.text("SET TRANSACTION READ ONLY"))
             rows = int(connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one())
-            cells = [tuple(r) for r in connection.execute(sa.select(table).limit(max_rows))]
-    except sa.exc.SQLAlchemyError as error:
+            wanted = sa.select(table).limit(max_rows)
+            if rows > max_rows and asset.kind == "table" and engine.dialect.name == "postgresql":
+                share = sa.func.bernoulli(100.0 * max_rows / rows)
+                wanted = sa.select(table.tablesample(share, seed=sa.literal(1))).limit(max_rows)
+            cells = [tuple(r) for r in connection.execute(wanted)]
+    except (sa.exc.SQLAlchemyError, ValueError, OverflowError) as error:
         reason = str(getattr(error, "orig", error)).split("\n")[0]
-        raise DataUnreachable(f"the rows of '{asset.path}' cannot be read: {reason}") from error
+        mend = f"the password is read from {password_variable(asset.source)}" if "password" in reason else ""
+        raise DataUnreachable(f"the rows of '{asset.path}' cannot be read: {reason}", mend=mend) from error
     finally:
         engine.dispose()
     return columns_to_arrow(names, cells, rows)
@@ -110,9 +123,17 @@ def url_with_password(location: str, source: str) -> Any:
     import sqlalchemy as sa
 
     url = sa.make_url(location)
-    variable = "SUFFICE_PASSWORD_" + "".join(c if c.isalnum() else "_" for c in source).upper()
-    password = os.environ.get(variable)
+    password = os.environ.get(password_variable(source))
     return url.set(password=password) if password else url
+
+
+def password_variable(source: str) -> str:
+    """The variable that holds the password of a source.
+
+    >>> password_variable("shop-eu")
+    'SUFFICE_PASSWORD_SHOP_EU'
+    """
+    return "SUFFICE_PASSWORD_" + "".join(c if c.isalnum() else "_" for c in source).upper()
 
 
 def columns_to_arrow(names: Sequence[str], rows: Sequence[Sequence[Any]], total: int) -> Fetched:
@@ -151,7 +172,8 @@ def _array(pa: Any, cells: Sequence[Any], found: set[type]) -> Any:
         try:
             return pa.array(cells)
         except pa.ArrowInvalid:
-            pass
+            if found == {Decimal}:
+                return pa.array([None if c is None else float(c) for c in cells], pa.float64())
     return pa.array([_text(c) for c in cells], pa.string())
 
 
