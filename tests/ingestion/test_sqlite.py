@@ -69,7 +69,7 @@ def test_a_key_names_its_table_in_another_case_and_no_columns(run, assets, sqlit
     assert (key.columns, key.ref_columns, key.ref_urn) == (("q", "p"), ("y", "x"), held["k.main.Parent"].urn)
 
 
-def test_brackets_and_commas_in_names(run, assets, sqlite):
+def test_brackets_and_commas_in_names(run, assets, home, sqlite):
     """Case 8: the key is kept, the urn can be read, the names are shown as they are."""
     path = sqlite(
         "odd.db",
@@ -83,6 +83,9 @@ def test_brackets_and_commas_in_names(run, assets, sqlite):
     assert [c.name for c in rates.columns] == ["x.y", "column_2", 'say "hi"']
     (key,) = rates.foreign_keys
     assert (key.columns, key.ref_columns, key.ref_urn) == (("x.y",), ("a, b",), held["odd.main.(final)"].urn)
+    sqlite("odd.db", """INSERT INTO "rates, (2024)" VALUES (1, 'two', 'three')""")
+    engine = Engine(home.sources())
+    assert engine.query(f"SELECT * FROM {engine.relation(rates).sql}") == [(1, "two", "three")]
 
 
 def test_a_cte_is_no_table(run, assets, sqlite):
