@@ -16,7 +16,11 @@ __all__ = ["finding_of"]
 
 
 def finding_of(copy: Copy, contents: Contents, lake: Lake) -> Finding:
-    """The `copy` finding of the contract, without its enricher's stamp."""
+    """The `copy` finding of the contract, without its enricher's stamp.
+
+    A shard by one column has `column` with `values`, or with `low` and `high`; one by several has `columns` and one
+    value for each. Of another relation `columns` are those that it concerns.
+    """
     value: dict[str, Any] = {"of": copy.origin.asset.urn, "relation": copy.relation}
     condition = ""
     if copy.low is not None:
@@ -28,10 +32,10 @@ def finding_of(copy: Copy, contents: Contents, lake: Lake) -> Finding:
     elif copy.part is not None:
         names = [contents.name(copy.table.asset, contents.columns[c]) for c in copy.columns]
         lists = [_values(copy, name, lake) for name in names]
-        value |= {"column": names[0], "values": [_json(v) for v in lists[0]]}
-        if len(names) > 1:
-            value["columns"] = names
-            value["values"] = [_json(v) for values in lists for v in values]
+        if len(names) == 1:
+            value |= {"column": names[0], "values": [_json(v) for v in lists[0]]}
+        else:
+            value |= {"columns": names, "values": [_json(values[0]) for values in lists]}
         its_names = [contents.name(copy.origin.asset, contents.columns[c]) for c in copy.columns]
         condition = " AND ".join(
             f"{quote(n)} IN ({', '.join(_literal(v) for v in vs)})" for n, vs in zip(its_names, lists, strict=True)

@@ -169,8 +169,9 @@ def _part(table: Content, origin: Content, at: NDArray[np.int64], cells: Cells) 
             found.append(Part((c,), (values,), math.log2(width) + log2_choose(domain, len(values))))
     if not any(len(part.values[0]) == 1 for part in found):
         constant.sort(key=lambda item: int(item[1].sum()))
-        for i, (a, left) in enumerate(constant):
-            for b, right in constant[i + 1 :]:
+        for i, (one, left) in enumerate(constant):
+            for other, right in constant[i + 1 :]:
+                a, b = sorted((one, other))
                 if int((left & right).sum()) == table.distinct:
                     spoken = [math.log2(width * max(1, len(cells.domain(c)))) for c in (a, b)]
                     pair = tuple(cells.columns[c][at[:1]] for c in (a, b))
