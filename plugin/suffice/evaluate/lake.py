@@ -419,7 +419,11 @@ def _read_sqlite(source: Path) -> _Read:
 
 def _read_duckdb(source: Path) -> _Read:
     found: _Read = {}
-    with closing(duck.connect(str(source), read_only=True)) as connection:
+    try:
+        opened = duck.connect(str(source), read_only=True)
+    except duck.error_types() as error:
+        raise SourceError(f"'{source}' is neither a SQLite nor a DuckDB file", mend="name a database file") from error
+    with closing(opened) as connection:
         listed = "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
         for schema, name in connection.execute(listed).fetchall():
             table = connection.sql(f"SELECT * FROM {duck.quote(schema, name)}").to_arrow_table()
