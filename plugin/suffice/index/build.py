@@ -7,7 +7,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,7 +64,7 @@ def build_index(
     contents = _contents(home, chosen)
     for document in contents.documents:
         if document.was_cut:
-            report.warn("text longer than the embedder's window: what many tables share was left out", document.urn)
+            report.warn("text longer than the embedder's window: what many tables share was left out", document.path)
     before = store.open_or_none(home.index_dir)
     if before is None and not contents.documents:
         raise NotReady("the catalog holds no table", mend="run: suffice ingest PATH")
@@ -79,10 +79,9 @@ def build_index(
     write_seen(home.index_dir, seen)
 
 
-def documents_of(home: Home, *, window: int, count_tokens: Callable[[str], int] | None = None) -> list[Document]:
+def documents_of(home: Home, embedder: Embedder | None) -> list[Document]:
     """The documents of every asset of the catalog as they would be indexed now."""
-    told = _told(home)
-    return documents(home.catalog.assets(), told, window=window, count_tokens=count_tokens)
+    return _documents(home, embedder, _told(home))
 
 
 def table_ids(urns: Sequence[str]) -> list[int]:
@@ -102,7 +101,8 @@ def write_seen(index_dir: Path, mark: str) -> None:
     """Note the state of catalog and store that the generation in force was compared with."""
     current = index_dir / "CURRENT"
     if current.exists():
-        store.replace_text(index_dir / "seen.json", json.dumps({"of": current.read_text().strip(), "mark": mark}))
+        with suppress(OSError):  # a reader may not be allowed to; the comparison is made again then
+            store.replace_text(index_dir / "seen.json", json.dumps({"of": current.read_text().strip(), "mark": mark}))
 
 
 def read_seen(index_dir: Path, generation: str) -> str:
@@ -115,21 +115,30 @@ def read_seen(index_dir: Path, generation: str) -> str:
 
 
 def _contents(home: Home, embedder: Embedder) -> _Contents:
-    found = documents_of(home, window=token_window(embedder), count_tokens=token_counter(embedder))
-    alive = {document.urn for document in found}
-    values = {urn: held for urn, held in _values(home).items() if urn in alive}
-    return _Contents(found, values, digest(sorted(alive), values))
+    told = _told(home)
+    found = _documents(home, embedder, told)
+    values = {d.urn: told[d.urn].values for d in found if d.urn in told and told[d.urn].values}
+    return _Contents(found, values, digest([d.urn for d in found], values))
+
+
+def _documents(home: Home, embedder: Embedder | None, told: Mapping[str, Told]) -> list[Document]:
+    if embedder is None:
+        return documents(home.catalog.assets(), told)
+    return documents(
+        home.catalog.assets(), told, window=token_window(embedder), count_tokens=token_counter(embedder)
+    )  # fmt: skip
 
 
 def _told(home: Home) -> dict[str, Told]:
     """What was found of each asset; a proposed description counts until a person rejects it."""
-    described: dict[str, list[Finding]] = {}
+    described: dict[str, dict[str, str]] = {}
     for finding in home.store.findings(["description"]):
-        described.setdefault(finding.urn, []).append(finding)
+        if isinstance(finding.value, dict):
+            described.setdefault(finding.urn, {})[finding.column] = str(finding.value.get("text", ""))
     values = _values(home)
     told = {}
     for urn in described.keys() | values.keys():
-        texts = {f.column: str(f.value.get("text", "")) for f in described.get(urn, ()) if isinstance(f.value, dict)}
+        texts = described.get(urn, {})
         told[urn] = Told(texts.pop("", ""), texts, values.get(urn, {}))
     return told
 

@@ -14,7 +14,7 @@ import numpy as np
 from suffice.errors import IndexMismatch, SufficeError
 from suffice.index import store
 from suffice.index.build import documents_of, read_seen, write_seen
-from suffice.index.embed import load_embedder, token_counter, token_window
+from suffice.index.embed import load_embedder
 from suffice.index.values import ValueIndex
 from suffice.index.words import WordIndex
 from suffice.libs.vectors import FlatVectors
@@ -173,9 +173,7 @@ class Index:
         seen = home.store.mark()
         if read_seen(home.index_dir, self.generation) == seen:
             return 0
-        window = token_window(self._embedder) if self._embedder is not None else 256
-        counter = token_counter(self._embedder) if self._embedder is not None else None
-        now = {d.urn: d.mark for d in documents_of(home, window=window, count_tokens=counter)}
+        now = {d.urn: d.mark for d in documents_of(home, self._embedder)}
         held: dict[str, str] = dict(self._tables.execute("SELECT urn, mark FROM tables"))
         changed = sum(held.get(urn) != mark for urn, mark in now.items()) + len(held.keys() - now.keys())
         if not changed:

@@ -56,6 +56,10 @@ class Document:
     was_cut: bool
     mark: str
 
+    @property
+    def path(self) -> str:
+        return f"{self.source}.{self.schema}.{self.table}"
+
 
 @dataclass(frozen=True, slots=True)
 class _Part:

@@ -69,7 +69,7 @@ class WordIndex:
             self._index: Any = tantivy.Index.open(str(folder))
             self._searcher = self._index.searcher()
         except (OSError, ValueError) as error:
-            raise IndexMismatch(f"'{folder}' cannot be read", mend="run: suffice index") from error
+            raise IndexMismatch(f"'{folder}' cannot be read: {error}", mend="run: suffice index") from error
 
     @staticmethod
     def build(folder: Path, documents: Iterable[tuple[int, Document]]) -> None:

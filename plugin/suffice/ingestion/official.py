@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from suffice.errors import SourceError, UsageError
-from suffice.rows.fetch import url_with_password
+from suffice.rows.fetch import password_variable, url_with_password
 
 __all__ = ["connect_check", "filters_in_force", "postgres_recipe", "source_location", "without_password"]
 
@@ -50,10 +50,9 @@ def connect_check(location: str, source: str) -> None:
         raise SourceError(f"{error.name} is not installed", mend="pip install 'suffice[postgres]'") from error
     except sa.exc.SQLAlchemyError as error:
         reason = " ".join(str(getattr(error, "orig", error)).split())
-        variable = "SUFFICE_PASSWORD_" + "".join(c if c.isalnum() else "_" for c in source).upper()
         raise SourceError(
             f"no connection to {without_password(url)}: {reason}",
-            mend=f"check host, database and user; the password is {variable}",
+            mend=f"check host, database and user; the password is read from {password_variable(source)}",
         ) from error
 
 

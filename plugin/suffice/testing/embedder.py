@@ -1,4 +1,4 @@
-"""Stand-ins that ship with the library, so that nobody mocks: for our tests and for authors of plugins."""
+"""An embedder without weights."""
 
 from __future__ import annotations
 

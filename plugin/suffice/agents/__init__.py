@@ -1,0 +1,1 @@
+"""What an agent harness installs: the MCP server, skills and rules."""

@@ -1,0 +1,117 @@
+"""Candidate sets: in the best sources, the connected sets of the best tables, and pairs that no key connects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.reason.grounding import Grounding
+from suffice.reason.nodes import Nodes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["LARGEST", "Candidates", "enumerate_sets"]
+
+LARGEST = 4
+_SOURCES, _TABLES, _PAIRS = 6, 10, 12
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Sets as rows of node numbers, padded with -1. `pieces` counts connected parts; `bridge[i, k]` says that the
+    set falls apart without its k-th member; `source` is the source number of a set's first table."""
+
+    members: NDArray[np.intp]
+    size: NDArray[np.intp]
+    pieces: NDArray[np.intp]
+    bridge: NDArray[np.bool_]
+    source: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+
+def table_scores(grounding: Grounding) -> NDArray[np.float64]:
+    """How much of the task each node grounds alone, with its likeness to the whole as a tie-breaker."""
+    said = grounding.weight @ grounding.covered if len(grounding.weight) else np.zeros(len(grounding.nodes))
+    held = grounding.value.sum(axis=0) if len(grounding.value) else np.zeros(len(grounding.nodes))
+    whole = max(1.0, float(grounding.weight.sum()))
+    return said / whole + 0.5 * held + 0.5 * grounding.likeness + 0.4 * grounding.named
+
+
+def enumerate_sets(grounding: Grounding) -> Candidates:
+    score = table_scores(grounding)
+    nodes = grounding.nodes
+    sources = nodes.source
+    sets: list[tuple[int, ...]] = []
+    pieces: list[int] = []
+    connected: set[tuple[int, ...]] = set()
+    for source in _best_sources(grounding, score, sources):
+        inside = np.flatnonzero(sources == source)
+        chosen = _best_tables(inside, score, nodes)
+        links = {i: nodes.neighbours[i] & set(chosen) for i in chosen}
+        found = _connected_subsets(links, LARGEST)
+        connected.update(found)
+        sets += sorted(found)
+        pieces += [1] * len(found)
+        apart = [p for p in combinations(sorted(chosen), 2) if p not in found]
+        apart.sort(key=lambda p: -(score[p[0]] + score[p[1]]))
+        sets += apart[:_PAIRS]
+        pieces += [2] * len(apart[:_PAIRS])
+    members = np.full((len(sets), LARGEST), -1, dtype=np.intp)
+    bridge = np.zeros((len(sets), LARGEST), dtype=bool)
+    for i, one in enumerate(sets):
+        members[i, : len(one)] = one
+        if len(one) > 2:
+            for k in range(len(one)):
+                bridge[i, k] = one[:k] + one[k + 1 :] not in connected
+    size = (members >= 0).sum(axis=1)
+    first = sources[members[:, 0]] if len(sets) else np.zeros(0, dtype=np.intp)
+    return Candidates(members, size, np.array(pieces, dtype=np.intp), bridge, first)
+
+
+def _best_sources(grounding: Grounding, score: NDArray[np.float64], sources: NDArray[np.intp]) -> list[int]:
+    """Sources by what all their tables ground together, and by their best table."""
+    ranked = []
+    for source in np.unique(sources):
+        inside = sources == source
+        said = grounding.covered[:, inside].max(axis=1) @ grounding.weight if len(grounding.weight) else 0.0
+        held = grounding.value[:, inside].max(axis=1).sum() if len(grounding.value) else 0.0
+        whole = max(1.0, float(grounding.weight.sum()))
+        ranked.append((said / whole + 0.5 * held + score[inside].max() + grounding.likeness[inside].max(), int(source)))
+    return [source for _, source in sorted(ranked, reverse=True)[:_SOURCES]]
+
+
+def _best_tables(inside: NDArray[np.intp], score: NDArray[np.float64], nodes: Nodes) -> list[int]:
+    """The best tables of a source, and those that stand between two of the best five."""
+    ranked = inside[np.argsort(-score[inside], kind="stable")]
+    chosen = [int(i) for i in ranked[:_TABLES]]
+    top = set(chosen[:5])
+    chosen += [int(i) for i in ranked[_TABLES:] if len(nodes.neighbours[i] & top) >= 2]
+    return chosen[: _TABLES + 4]
+
+
+def _connected_subsets(links: Mapping[int, AbstractSet[int]], largest: int) -> set[tuple[int, ...]]:
+    """Every connected set of up to `largest` nodes, as sorted tuples.
+
+    >>> sorted(_connected_subsets({1: frozenset({2}), 2: frozenset({1, 3}), 3: frozenset({2})}, 3))
+    [(1,), (1, 2), (1, 2, 3), (2,), (2, 3), (3,)]
+    """
+    layer = {(i,) for i in links}
+    found = set(layer)
+    for _ in range(largest - 1):
+        grown = set()
+        for one in layer:
+            for i in one:
+                for j in links[i]:
+                    if j not in one:
+                        grown.add(tuple(sorted((*one, j))))
+        layer = grown
+        found |= grown
+    return found

@@ -1,0 +1,1 @@
+"""The stewards' queue and page."""
