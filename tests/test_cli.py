@@ -33,7 +33,8 @@ def shop(tmp_path: Path) -> Path:
             CREATE TABLE orders (order_id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers(customer_id),
                                  placed_on TEXT, total REAL);
             INSERT INTO customers VALUES (1, 'Ada', 'Paris'), (2, 'Grace', 'Oslo'), (3, 'Edsger', 'Paris');
-            INSERT INTO orders VALUES (10, 1, '2024-01-05', 9.5), (11, 1, '2024-02-07', 12.0), (12, 3, '2024-02-09', 3.2);
+            INSERT INTO orders VALUES
+              (10, 1, '2024-01-05', 9.5), (11, 1, '2024-02-07', 12.0), (12, 3, '2024-02-09', 3.2);
             """
         )
     connection.close()

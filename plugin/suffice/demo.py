@@ -138,7 +138,7 @@ def _answer(say: Any, home: Home, truth: dict[str, Any], task: Task) -> bool:
 
 
 def is_right(answer: dict[str, Any], truth: dict[str, Any], task: Task) -> bool:
-    """Whether the answer names exactly the tables needed (an exact copy is as good as its base), or says that it cannot."""
+    """Whether the answer names exactly the tables needed (an exact copy is as good as its base), or says it cannot."""
     if not task.needs:
         return answer["status"] == "insufficient" and bool(answer["missing"])
     picked = []

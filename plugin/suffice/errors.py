@@ -31,8 +31,8 @@ __all__ = [
 class SufficeError(Exception):
     """A fault with its place and its mend.
 
-    >>> str(SufficeError("no table in 'data/'", mend="name a folder that holds CSV, Parquet, JSON lines or Excel files"))
-    "no table in 'data/' (name a folder that holds CSV, Parquet, JSON lines or Excel files)"
+    >>> str(SufficeError("no table in 'data/'", mend="name a folder that holds CSV or Parquet files"))
+    "no table in 'data/' (name a folder that holds CSV or Parquet files)"
     """
 
     exit_code = 3

@@ -21,7 +21,9 @@ def load(group: str, name: str) -> Any:
     known = names(group)
     if name not in known:
         near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.0)
-        raise UsageError(f"no {group[:-1]} '{name}'", mend=f"did you mean '{near[0]}'?" if near else "none is installed")
+        raise UsageError(
+            f"no {group[:-1]} '{name}'", mend=f"did you mean '{near[0]}'?" if near else "none is installed"
+        )
     try:
         return known[name].load()
     except ModuleNotFoundError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -61,8 +61,8 @@ def selection(answer: Mapping[str, Any]) -> None:
     if len(answer["left_out"]) > 5:
         _say(f"  [dim]left out  {len(answer['left_out']) - 5} more (--json lists them)[/]")
     for other in answer["alternatives"][:3]:
-        what = ", ".join(other["tables"]) if isinstance(other["tables"], Sequence) else other["tables"]
-        _say(f"  [dim]or ({other['confidence']:.2f})  {_safe(what)}{': ' + _safe(other['differs']) if other['differs'] else ''}[/]")
+        differs = f": {_safe(other['differs'])}" if other["differs"] else ""
+        _say(f"  [dim]or ({other['confidence']:.2f})  {_safe(', '.join(other['tables']))}{differs}[/]")
     if answer["justification"]:
         _say(_safe(answer["justification"]))
 
@@ -87,7 +87,9 @@ def asset(answer: Mapping[str, Any]) -> None:
     _say(f"[bold]{_safe(answer['table'])}[/]  {answer['kind']} on {_safe(answer['platform'])}, {rows}")
     for label in ("description", "proposed_description"):
         if answer[label]:
-            _say(f"  {_safe(answer[label])}" + ("  [dim](generated, not reviewed)[/]" if label != "description" else ""))
+            _say(
+                f"  {_safe(answer[label])}" + ("  [dim](generated, not reviewed)[/]" if label != "description" else "")
+            )
     if answer["authoritative"]["urn"] != answer["urn"]:
         use = answer["authoritative"]
         _say(f"  [yellow]use instead[/] [bold]{_safe(use['table'])}[/]: {_safe(use['why'])}")
@@ -143,7 +145,9 @@ def report(answer: Mapping[str, Any]) -> None:
 def check(answer: Mapping[str, Any]) -> None:
     for line in answer["checks"]:
         mend = f"  [dim]{_safe(line['mend'])}[/]" if line.get("mend") else ""
-        _say(f"[{_STATE_STYLE[line['state']]}]{line['state']:8}[/] {_safe(line['what'])}  {_safe(line['detail'])}{mend}")
+        _say(
+            f"[{_STATE_STYLE[line['state']]}]{line['state']:8}[/] {_safe(line['what'])}  {_safe(line['detail'])}{mend}"
+        )
     for name, setting in answer["settings"].items():
         _say(f"[dim]setting[/]  {name} = {_safe(setting['value'])}  [dim]{setting['from']}[/]")
 

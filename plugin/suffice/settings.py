@@ -52,7 +52,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         file = cls.model_config.get("toml_file")
-        toml = TomlConfigSettingsSource(settings_cls, toml_file=file)  # type: ignore[arg-type]
+        toml = TomlConfigSettingsSource(settings_cls, toml_file=file)
         return (init_settings, env_settings, toml)
 
 

@@ -96,9 +96,7 @@ class LocalCatalog:
                 connection.execute(sa.insert(a), fresh)
         return written
 
-    def _digests(
-        self, connection: sa.Connection, wanted: Mapping[tuple[str, str], Any]
-    ) -> dict[tuple[str, str], str]:
+    def _digests(self, connection: sa.Connection, wanted: Mapping[tuple[str, str], Any]) -> dict[tuple[str, str], str]:
         a, urns = t.aspects, sorted({urn for urn, _ in wanted})
         found: dict[tuple[str, str], str] = {}
         for start in range(0, len(urns), _CHUNK):

@@ -122,9 +122,7 @@ def connect(url: str, *, create: bool) -> sa.Engine:
             f"the catalog at {where} is damaged: {error.orig}", mend="move it away and ingest again"
         ) from error
     if int(found) > FORMAT:
-        raise SufficeError(
-            f"the catalog has format {found}, this version reads up to {FORMAT}", mend="upgrade suffice"
-        )
+        raise SufficeError(f"the catalog has format {found}, this version reads up to {FORMAT}", mend="upgrade suffice")
     return engine
 
 

@@ -21,7 +21,7 @@ from suffice.index.text import TEXT_VERSION, Document, Told, documents
 from suffice.index.values import ValueIndex
 from suffice.index.words import WordIndex
 from suffice.libs.vectors import FlatVectors
-from suffice.model import Finding, digest
+from suffice.model import digest
 
 if TYPE_CHECKING:
     from suffice.catalogs.home import Home

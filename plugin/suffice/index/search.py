@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from suffice.catalogs.home import Home
     from suffice.extend import Embedder
 
-__all__ = ["ColumnVectors", "Hit", "Index"]
+__all__ = ["ColumnVectors", "Hit", "Index", "Mode"]
+
+Mode = Literal["fused", "vectors", "words"]
 
 WORD_SHARE = 0.8
 """Weight of the words beside the cosine; the best word score of a query counts as 1, so that neither the length of the
@@ -112,13 +114,13 @@ class Index:
     def __len__(self) -> int:
         return int(self._generation.manifest.counts["tables"])
 
-    def search(self, query: str, k: int = 10, scope: Scope | None = None) -> list[Hit]:
-        """At most `k` tables in `scope`, best first, ties by urn: cosine and BM25 as one calibrated sum."""
+    def search(self, query: str, k: int = 10, scope: Scope | None = None, mode: Mode = "fused") -> list[Hit]:
+        """At most `k` tables in `scope`, best first, ties by urn: by cosine plus BM25 in one scale, or by one of them."""
         admitted = self._admitted(scope)
         depth = max(_DEPTH, 3 * k)
-        vector = self._query_vector(query)
+        vector = None if mode == "words" else self._query_vector(query)
         near = [] if vector is None else self._vectors.search(vector, depth, None if admitted is None else [*admitted])
-        worded = self._worded(query, depth, admitted)
+        worded = [] if mode == "vectors" and vector is not None else self._worded(query, depth, admitted)
         top = max((score for _, score in worded), default=1.0)
         cosines = dict(near)
         words = {number: score / top for number, score in worded}

@@ -34,7 +34,7 @@ _MEMORY = 30_000_000
 
 @lru_cache(maxsize=1)
 def _stemmer() -> Any:
-    import snowballstemmer  # type: ignore[import-untyped]
+    import snowballstemmer
 
     return snowballstemmer.stemmer("english")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["connect", "error_types", "quote", "text"]
+__all__ = ["connect", "error_types", "quote", "readable_errors", "text"]
 
 
 def connect(path: str = ":memory:", *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
@@ -25,6 +25,11 @@ def error_types() -> tuple[type[Exception], ...]:
     import duckdb
 
     return (duckdb.Error,)
+
+
+def readable_errors() -> tuple[type[Exception], ...]:
+    """What opening or reading a source may raise."""
+    return (*error_types(), OSError)
 
 
 def quote(*names: str) -> str:

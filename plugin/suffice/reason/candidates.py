@@ -103,10 +103,10 @@ def _connected_subsets(links: Mapping[int, AbstractSet[int]], largest: int) -> s
     >>> sorted(_connected_subsets({1: frozenset({2}), 2: frozenset({1, 3}), 3: frozenset({2})}, 3))
     [(1,), (1, 2), (1, 2, 3), (2,), (2, 3), (3,)]
     """
-    layer = {(i,) for i in links}
+    layer: set[tuple[int, ...]] = {(i,) for i in links}
     found = set(layer)
     for _ in range(largest - 1):
-        grown = set()
+        grown: set[tuple[int, ...]] = set()
         for one in layer:
             for i in one:
                 for j in links[i]:

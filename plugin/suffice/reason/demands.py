@@ -77,4 +77,4 @@ def own(met: NDArray[np.float64]) -> NDArray[np.float64]:
     ordered = np.sort(met, axis=1)
     lead = ordered[:, -1] - ordered[:, -2]
     best = met.argmax(axis=1)
-    return np.bincount(best, weights=lead, minlength=met.shape[1])
+    return np.bincount(best, weights=lead, minlength=met.shape[1]).astype(np.float64)

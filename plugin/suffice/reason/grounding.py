@@ -12,7 +12,7 @@ import numpy as np
 
 from suffice.reason.knowledge import Knowledge
 from suffice.reason.nodes import Nodes
-from suffice.reason.requirements import Task, Term, ValueSpan
+from suffice.reason.requirements import Task, Term
 from suffice.reason.words import HINTS
 
 if TYPE_CHECKING:
@@ -55,11 +55,12 @@ class Grounding:
 
     @property
     def covered(self) -> NDArray[np.float64]:
-        return np.maximum.reduce([self.by_name, self.by_column, self.by_meaning, self.by_name_meaning, self.by_value])
+        rows = [self.by_name, self.by_column, self.by_meaning, self.by_name_meaning, self.by_value]
+        return np.asarray(np.maximum.reduce(rows))
 
     @property
     def lexical(self) -> NDArray[np.float64]:
-        return np.maximum.reduce([self.by_name, self.by_column, self.by_value])
+        return np.asarray(np.maximum.reduce([self.by_name, self.by_column, self.by_value]))
 
 
 def ground(task: Task, knowledge: Knowledge, nodes: Nodes) -> Grounding:

@@ -1,4 +1,4 @@
-"""What the reasoner knows, as plain facts that cost nothing to read: tables, joins, families, copies, trust, words, vectors.
+"""What the reasoner knows, as plain facts that cost nothing to read: tables, joins, families, copies, words, vectors.
 
 `Knowledge` is immutable and built once; `suffice.reason.load` fills it from a home.
 """

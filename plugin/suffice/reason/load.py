@@ -47,9 +47,7 @@ def load_knowledge(home: Home, index: Index) -> Knowledge:
     filled = {a.source for a in assets if a.urn in profiles and profiles[a.urn].rows}
     refers = {(e.left, c) for e in joins for c in e.left_columns}
     tables = tuple(
-        _facts(
-            i, asset, split, profiles.get(asset.urn), asset.source in filled, refers, families.get(i), found, number
-        )
+        _facts(i, asset, split, profiles.get(asset.urn), asset.source in filled, refers, families.get(i), found, number)
         for i, asset in enumerate(assets)
     )
     table_vectors, name_vectors, column_vectors = _vectors(assets, index)

@@ -82,7 +82,7 @@ def nodes_of(knowledge: Knowledge, inside: NDArray[np.bool_]) -> Nodes:
         if family is not None and _shards(knowledge, number) and (family.base is None or not inside[family.base]):
             families[family.id].append(number)
     grouped = {n for tables in families.values() if len(tables) > 1 for n in tables}
-    members = [(n,) for n in kept if n not in grouped]
+    members: list[tuple[int, ...]] = [(n,) for n in kept if n not in grouped]
     members += [tuple(tables) for tables in families.values() if len(tables) > 1]
     return Nodes(tuple(sorted(members)), replaced, knowledge)
 

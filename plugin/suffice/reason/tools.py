@@ -10,6 +10,7 @@ from suffice.model import Asset, Finding, Scope
 
 if TYPE_CHECKING:
     from suffice.catalogs.home import Home
+    from suffice.index.search import Mode
 
 __all__ = ["describe_table", "related_tables", "search_tables"]
 
@@ -18,12 +19,14 @@ _NOT_QUALITY = frozenset(
 )
 
 
-def search_tables(home: Home, query: str, *, k: int = 10, scope: Scope | None = None) -> dict[str, Any]:
+def search_tables(
+    home: Home, query: str, *, k: int = 10, scope: Scope | None = None, mode: Mode = "fused"
+) -> dict[str, Any]:
     """The `k` best tables for a query: path, score, what it is, and the defects in force."""
     from suffice.index.search import Index
 
     index = Index.open(home)
-    hits = index.search(query, k=k, scope=scope)
+    hits = index.search(query, k=k, scope=scope, mode=mode)
     urns = [hit.urn for hit in hits]
     assets = {asset.urn: asset for asset in home.catalog.assets(scope) if asset.urn in set(urns)}
     told = _by_urn(home.store.findings(["description"], urns))
@@ -51,7 +54,9 @@ def describe_table(home: Home, name: str) -> dict[str, Any]:
         by_kind.setdefault(finding.kind, []).append(finding)
     profile = next((f.value for f in by_kind.get("profile", ())), None)
     texts = {f.column: f.value["text"] for f in by_kind.get("description", ())}
-    authoritative = next((f.value for f in by_kind.get("authoritative", ())), {"urn": asset.urn, "why": "no copy known"})
+    authoritative = next(
+        (f.value for f in by_kind.get("authoritative", ())), {"urn": asset.urn, "why": "no copy known"}
+    )
     return {
         "urn": asset.urn,
         "table": asset.path,

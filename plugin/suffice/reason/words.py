@@ -15,58 +15,71 @@ from typing import Any
 __all__ = ["GENERIC", "HINTS", "STOP", "Token", "abbreviates", "kin", "singular", "stem", "tokenize"]
 
 _TOKENS = re.compile(r"[^\W_]+(?:[.,]\d+)*(?:[-_/&.][^\W_]+)*(?:['’](?!s\b)[^\W_]+)?")
-_QUOTES = re.compile(r"\"([^\"]{1,120})\"|“([^”]{1,120})”|«([^»]{1,120})»|`([^`]{1,120})`|(?<!\w)['‘]([^'’]{1,120})['’](?!\w)")
-
-STOP = frozenset(
-    """a an the this that these those it its they them their theirs he she his her him we us our you your i me my mine
-    of in on at by to for from with without within into onto over under above below between among across through during
-    per as than then and or nor but not no yes if else so such both either neither also only just very too more most less
-    least fewer few many much some any all each every other another same own which who whom whose what when where why how
-    is are was were be been being am do does did done doing have has had having can could shall should will would may
-    might must there here out up down off again ever never once about against after before until while because since
-    show list find give return get tell display select retrieve compute calculate determine count report provide state
-    please let want need know see identify present print fetch answer consider using use used based assume round
-    number numbers amount many total average mean sum maximum minimum max min highest lowest largest smallest greatest
-    biggest top bottom first last latest earliest oldest youngest longest shortest most least fewest distinct different
-    unique various respective respectively corresponding correspond associated ordered order sorted sort ascending
-    descending alphabetical alphabetically group grouped greater larger smaller higher lower bigger better equal equals
-    exactly like contain contains containing include includes including inclusive starting ending one two three four five
-    six seven eight nine ten s t d ll re ve m vs versus etc e g whether percentage percent decimal places place ratio
-    share proportion correlation difference compare compared comparison trend overall information info details detail
-    detailed data record records entry entries table tables database row rows column columns value values result results
-    item items thing things together along given specific particular certain available possible common commonly""".split()
+_QUOTES = re.compile(
+    r"\"([^\"]{1,120})\"|“([^”]{1,120})”|«([^»]{1,120})»|`([^`]{1,120})`|(?<!\w)['‘]([^'’]{1,120})['’](?!\w)"
 )
+
+_STOP_TEXT = """
+    a about above across after again against all along alphabetical alphabetically also am among an and another
+    answer any are as ascending associated assume at available based be because been before being below better
+    between bigger biggest both bottom but by calculate can certain column columns commonly compare compared
+    comparison compute consider contain containing contains correlation correspond corresponding could d data
+    database decimal descending detailed determine did difference different display distinct do does doing done
+    down during e each earliest eight either else ending entries entry equal equals etc ever every exactly fetch
+    few fewer fewest find five for four from g get give given greater greatest grouped had has have having he
+    her here higher highest him his how i identify if in include includes including inclusive info into is it
+    its just know larger largest latest least less let like list ll longest lower lowest m many max maximum may
+    me might min mine minimum more most much must my need neither never nine no nor not numbers of off oldest on
+    once one only onto or ordered other our out over overall own particular per percent percentage places please
+    possible present print proportion provide ratio re records respective respectively result results retrieve
+    return round row rows s same see select seven shall share she shortest should show since six smaller
+    smallest so some sort sorted specific starting such sum t tables tell ten than that the their theirs them
+    then there these they thing things this those three through to together too trend two under unique until up
+    us use used using values various ve versus very vs want was we were what when where whether which while who
+    whom whose why will with within without would yes you youngest your
+"""
+STOP = frozenset(_STOP_TEXT.split())
 """Words of asking, counting and glue: they name no table by themselves."""
 
-STOP = STOP - {"order", "state", "first", "last", "amount", "total", "place", "average", "record", "count", "report", "details",
-               "detail", "information", "item", "items", "number", "mean", "group", "table", "common", "value", "top"}  # fmt: skip
+_GENERIC_TEXT = """
+    id .6 name .5 number .25 date .25 type .2 code .2 description .15 detail .15 status .12 title .12 year .15
+    time .12 total .1 amount .1 count .2 value .15 first .1 last .1 average .08 mean .08 address .08 city .08
+    country .08 state .1 information .15 item .1 order .1 group .08 place .08 location .08 record .1 list .1
+    report .08 key .2 no .1 num .1 note .08 comment .06 category .08 level .06 start .06 end .06 age .06 email
+    .05 phone .05 gender .05 sex .04 price .06 top .1 common .1 table .1 day .06 month .06 other .08 size .05
+    rank .05
+"""
+GENERIC = {word: float(share) for word, share in zip(*[iter(_GENERIC_TEXT.split())] * 2, strict=True)}
+"""Share of tables, anywhere, with a column of this word: keeps small lakes from taking `id` for telling."""
 
-GENERIC = {
-    "id": 0.6, "name": 0.5, "number": 0.25, "date": 0.25, "type": 0.2, "code": 0.2, "description": 0.15, "detail": 0.15,
-    "status": 0.12, "title": 0.12, "year": 0.15, "time": 0.12, "total": 0.1, "amount": 0.1, "count": 0.2, "value": 0.15,
-    "first": 0.1, "last": 0.1, "average": 0.08, "mean": 0.08, "address": 0.08, "city": 0.08, "country": 0.08, "state": 0.1,
-    "information": 0.15, "item": 0.1, "order": 0.1, "group": 0.08, "place": 0.08, "location": 0.08, "record": 0.1, "list": 0.1,
-    "report": 0.08, "key": 0.2, "no": 0.1, "num": 0.1, "note": 0.08, "comment": 0.06, "category": 0.08, "level": 0.06,
-    "start": 0.06, "end": 0.06, "age": 0.06, "email": 0.05, "phone": 0.05, "gender": 0.05, "sex": 0.04, "price": 0.06,
-    "top": 0.1, "common": 0.1, "table": 0.1, "day": 0.06, "month": 0.06, "other": 0.08, "size": 0.05, "rank": 0.05,
-}  # fmt: skip
-"""Share of tables, anywhere, that hold a column of this word: a prior that keeps small lakes from taking `id` for telling."""
-
-
-_HINTED = {
-    "old": "age birth", "older": "age birth", "oldest": "age birth", "young": "age birth", "younger": "age birth",
-    "youngest": "age birth", "born": "birth", "tall": "height", "taller": "height", "tallest": "height", "heavy": "weight",
-    "heavier": "weight", "heaviest": "weight", "expensive": "price cost", "cheap": "price cost", "cheapest": "price cost",
-    "cheaper": "price cost", "cost": "price fee", "worth": "price value", "long": "length duration", "longest": "length duration",
-    "longer": "length duration", "shortest": "length duration", "fast": "speed time", "fastest": "speed time", "slowest": "speed time",
-    "far": "distance", "farthest": "distance", "furthest": "distance", "deep": "depth", "deepest": "depth", "recent": "date time",
-    "recently": "date time", "latest": "date time", "earliest": "date time", "newest": "date time", "when": "date time year",
-    "where": "location place address city country", "rich": "salary income", "paid": "salary pay payment", "earn": "salary income",
-    "earns": "salary income", "populous": "population", "crowded": "population capacity", "hot": "temperature", "cold": "temperature",
-    "warm": "temperature", "rain": "precipitation", "rainfall": "precipitation", "live": "address city residence", "phone": "telephone",
-    "female": "sex gender", "male": "sex gender", "woman": "sex gender", "man": "sex gender", "full": "first last",
-    "nationality": "country citizenship", "dead": "death", "died": "death", "die": "death", "kill": "death", "killed": "death",
-}  # fmt: skip
+_HINT_LINES = """
+    old older oldest young younger youngest: age birth
+    born: birth
+    tall taller tallest: height
+    heavy heavier heaviest: weight
+    expensive cheap cheapest cheaper: price cost
+    cost: price fee
+    worth: price value
+    long longest longer shortest: length duration
+    fast fastest slowest: speed time
+    far farthest furthest: distance
+    deep deepest: depth
+    recent recently latest earliest newest: date time
+    when: date time year
+    where: location place address city country
+    rich earn earns: salary income
+    paid: salary pay payment
+    populous: population
+    crowded: population capacity
+    hot cold warm: temperature
+    rain rainfall: precipitation
+    live: address city residence
+    phone: telephone
+    female male woman man: sex gender
+    full: first last
+    nationality: country citizenship
+    dead died die kill killed: death
+"""
 HINTS: dict[str, tuple[str, ...]] = {}
 """Words that ask for a figure under another name: stems of the columns that commonly hold it."""
 
@@ -178,12 +191,14 @@ def kin(one: str, two: str) -> bool:
     """
     shorter = min(len(one), len(two))
     alike = next((i for i in range(shorter) if one[i] != two[i]), shorter)
-    return alike >= 5 and len(one) - alike <= 3 and len(two) - alike <= 3 and alike >= 0.7 * max(len(one), len(two)) - 0.5
+    return (
+        alike >= 5 and len(one) - alike <= 3 and len(two) - alike <= 3 and alike >= 0.7 * max(len(one), len(two)) - 0.5
+    )
 
 
 @lru_cache(maxsize=400_000)
 def abbreviates(short: str, word: str) -> bool:
-    """Whether `short` may abbreviate `word`: a prefix of 3 letters or more, or its letters in order without most vowels.
+    """Whether `short` may abbreviate `word`: a prefix, or its letters in order with few vowels.
 
     >>> abbreviates("dept", "department"), abbreviates("qty", "quantity"), abbreviates("cat", "category")
     (True, True, True)
@@ -202,7 +217,8 @@ def abbreviates(short: str, word: str) -> bool:
     return all(c in rest for c in short)
 
 
-HINTS.update({word: tuple(stem(w) for w in named.split()) for word, named in _HINTED.items()})
+for _asked, _, _named in (line.partition(":") for line in _HINT_LINES.strip().splitlines()):
+    HINTS.update({word: tuple(stem(w) for w in _named.split()) for word in _asked.split()})
 
 
 def content(words: Iterable[str]) -> list[str]:

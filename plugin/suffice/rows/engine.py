@@ -150,7 +150,7 @@ class Engine:
             relation = self._open(ref, asset)
         except DataUnreachable:
             raise
-        except (OSError, *duck.error_types()) as error:
+        except duck.readable_errors() as error:
             raise DataUnreachable(f"the rows of '{asset.path}' cannot be read: {error}") from error
         self._held[asset.urn] = relation
         self._evict()
@@ -270,7 +270,7 @@ class Engine:
 
 
 class _Watch:
-    """Calls `interrupt` once the deadline has passed. One thread looks now and then, as a timer a statement costs 1 ms."""
+    """Calls `interrupt` once the deadline has passed. One thread looks now and then: a timer a statement costs 1 ms."""
 
     _EVERY_S = 0.2
 
