@@ -115,7 +115,7 @@ class Index:
         return int(self._generation.manifest.counts["tables"])
 
     def search(self, query: str, k: int = 10, scope: Scope | None = None, mode: Mode = "fused") -> list[Hit]:
-        """At most `k` tables in `scope`, best first, ties by urn: by cosine plus BM25 in one scale, or by one of them."""
+        """At most `k` tables in `scope`, best first, ties by urn: by cosine plus BM25 in one scale, or one of them."""
         admitted = self._admitted(scope)
         depth = max(_DEPTH, 3 * k)
         vector = None if mode == "words" else self._query_vector(query)
