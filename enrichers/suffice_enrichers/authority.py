@@ -20,14 +20,14 @@ _SAYS = {
     "partition": "holds all {rows:,} rows of it and {more:,} more",
     "snapshot": "is the newer state of it",
 }
-_PLURALS = {
-    "identical": "exact copies",
-    "repeated_rows": "copies with repeated rows",
-    "missing_values": "copies with lost values",
-    "broken_reference": "copies with broken references",
-    "sample": "subsets",
-    "partition": "partitions",
-    "snapshot": "older states",
+_NOUNS = {
+    "identical": ("exact copy", "exact copies"),
+    "repeated_rows": ("copy with repeated rows", "copies with repeated rows"),
+    "missing_values": ("copy with lost values", "copies with lost values"),
+    "broken_reference": ("copy with broken references", "copies with broken references"),
+    "sample": ("subset", "subsets"),
+    "partition": ("partition", "partitions"),
+    "snapshot": ("older state", "older states"),
 }
 
 
@@ -63,7 +63,7 @@ def _root(urn: str, origin: dict[str, Copy]) -> str:
 
 def _own_reason(copies: Sequence[Copy]) -> str:
     counted = Counter(copy.relation for copy in copies)
-    listed = ", ".join(f"{n} {_PLURALS[relation]}" for relation, n in sorted(counted.items()))
+    listed = ", ".join(f"{n} {_NOUNS[relation][n > 1]}" for relation, n in sorted(counted.items()))
     return f"no other table holds more of its rows; of it there are: {listed}"
 
 

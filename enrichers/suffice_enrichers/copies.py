@@ -36,7 +36,7 @@ class CopiesEnricher:
     """One unit a group of tables of a source that have the same column names."""
 
     name = "copies"
-    version = "1"
+    version = "2"
     after = ("profile", "keys")
 
     def units(self, lake: Lake) -> Iterable[Unit]:
@@ -119,7 +119,8 @@ def _preference(asset: Asset, members: Sequence[Content]) -> tuple[Any, ...]:
     fed = sum(asset.urn in other.asset.upstreams for other in members)
     from_here = sum(urn in {m.asset.urn for m in members} for urn in asset.upstreams)
     declared = bool(asset.primary_key) + bool(asset.foreign_keys)
-    return (-fed, from_here, -declared, not asset.description, len(asset.name), asset.name, asset.urn)
+    numbered = any(c.isdigit() for c in asset.name)
+    return (-fed, from_here, -declared, not asset.description, numbered, len(asset.name), asset.name, asset.urn)
 
 
 def _identical(classes: Iterable[Sequence[Content]]) -> Iterator[Copy]:
