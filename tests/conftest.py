@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from newcomer import Cli, command_line, make_shop
 from postgres import Server, binaries, server
 from pytest_socket import socket_allow_hosts
 
@@ -22,3 +24,13 @@ def postgres() -> Iterator[Server]:
         pytest.skip("PostgreSQL's server is not installed: apt-get install postgresql")
     with server(folder) as started:
         yield started
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return command_line(tmp_path)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    return make_shop(tmp_path / "shop.sqlite")

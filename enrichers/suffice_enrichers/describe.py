@@ -1,4 +1,4 @@
-"""A description without a model: what sets a table apart from its siblings first, then what it is, its grain, its links.
+"""A description without a model: what sets a table apart from its siblings first, then subject, grain and links.
 
 Only facts are said: every difference rests on findings whose numbers and query stand beside it.
 """
@@ -108,7 +108,7 @@ class _Table:
         return _Difference(text, f.numbers, f.query)
 
     def _shard(self) -> list[_Difference]:
-        family = next((f.value for f in self._found("family")), {})
+        family: Mapping[str, Any] = next((f.value for f in self._found("family")), {})
         shard = family.get("shard")
         if not shard or not shard.get("values"):
             return []

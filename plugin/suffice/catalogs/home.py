@@ -54,6 +54,10 @@ class Home:
 
         return LocalStore(self._engine)
 
+    def require_catalog(self) -> None:
+        """Raises NotReady when nothing was ingested yet."""
+        self._engine  # noqa: B018
+
     @cached_property
     def _engine(self):  # type: ignore[no-untyped-def]
         from suffice.catalogs.tables import connect

@@ -59,6 +59,7 @@ class RulesPolicy:
         from suffice.index.search import Index
         from suffice.reason.load import load_knowledge
 
+        self._home.require_catalog()
         return load_knowledge(self._home, Index.open(self._home))
 
     def select(self, task: str, scope: Scope) -> Selection:

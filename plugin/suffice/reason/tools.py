@@ -25,6 +25,7 @@ def search_tables(
     """The `k` best tables for a query: path, score, what it is, and the defects in force."""
     from suffice.index.search import Index
 
+    home.require_catalog()
     index = Index.open(home)
     hits = index.search(query, k=k, scope=scope, mode=mode)
     urns = [hit.urn for hit in hits]
