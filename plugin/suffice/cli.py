@@ -211,6 +211,79 @@ def check(context: Context, as_json: bool) -> None:
         sys.exit(1)
 
 
+@cli.group()
+def evaluate() -> None:
+    """Measure the reasoner against rankings on solved tasks; fit its weights; make lakes to try it on."""
+
+
+@evaluate.command("select")
+@click.option(
+    "--tasks", type=click.Path(path_type=Path), required=True, help="JSON lines of {id, question, gold_tables, GROUP}."
+)
+@click.option(
+    "--selectors",
+    default="rules,bm25,vectors,fused",
+    show_default=True,
+    help="Policies and rankings, the first is compared.",
+)
+@click.option("--group", default="db", show_default=True, help="Key of the task's source or domain.")
+@click.option("--known", is_flag=True, help="Ask each task with its group as scope.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for tasks.jsonl and summary.json.")
+@json_flag
+@click.pass_obj
+def evaluate_select(
+    context: Context, tasks: Path, selectors: str, group: str, known: bool, out: Path | None, as_json: bool
+) -> None:
+    """Recall, precision, F1 and exact of selectors, with intervals."""
+    from suffice import render
+    from suffice.evaluate.run import evaluate_select as run
+    from suffice.evaluate.run import read_solved
+    from suffice.report import Report
+
+    names = [name.strip() for name in selectors.split(",")]
+    solved = read_solved(tasks, group)
+    report = Report("evaluate select")
+    found = run(context.open(), solved, names, group_key=group, known=known, out=out, report=report)
+    _print(found, as_json, render.evaluation)
+
+
+@evaluate.command("fit")
+@click.option(
+    "--tasks", type=click.Path(path_type=Path), required=True, help="JSON lines of {id, question, gold_tables, GROUP}."
+)
+@click.option("--group", default="db", show_default=True, help="Key of the task's source.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Where the weights go (JSON).")
+@json_flag
+@click.pass_obj
+def evaluate_fit(context: Context, tasks: Path, group: str, out: Path, as_json: bool) -> None:
+    """Fit the reasoner's weights on solved tasks, cross-validated by source."""
+    from suffice import render
+    from suffice.evaluate.fit import fit, solved_tasks
+    from suffice.index.search import Index
+    from suffice.reason.load import load_knowledge
+
+    home = context.open()
+    knowledge = load_knowledge(home, Index.open(home))
+    command = f"suffice evaluate fit --tasks {tasks.name} --group {group}"
+    weights, told = fit(knowledge, solved_tasks(tasks, group), command)
+    out.write_text(json.dumps(weights, indent=1) + "\n", encoding="utf-8")
+    _print(told, as_json, render.figures)
+
+
+@evaluate.command("lake")
+@click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the lake and its truth.")
+@click.option("--opaque", is_flag=True, help="Names that do not tell which version a table is.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@json_flag
+def evaluate_lake(database: Path, out: Path, opaque: bool, seed: int, as_json: bool) -> None:
+    """A messy lake from a database: parts, copies and broken versions, with the truth in a side file."""
+    from suffice import render
+    from suffice.evaluate.lake import build_lake
+
+    _print(build_lake(database, out, seed=seed, opaque=opaque), as_json, render.figures)
+
+
 @contextmanager
 def _run(home: Home, report: Report, *, record: bool = True) -> Iterator[None]:
     """One writing run: the home is held, the time taken, the report kept for `suffice check`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["asset", "check", "hits", "related", "report", "selection"]
+__all__ = ["asset", "check", "evaluation", "figures", "hits", "related", "report", "selection"]
 
 _STATUS_STYLE = {"sufficient": "bold green", "insufficient": "bold red", "needs_binding": "bold yellow"}
 _STATE_STYLE = {"ok": "green", "stale": "yellow", "missing": "yellow", "broken": "bold red", "info": "dim"}
@@ -150,6 +150,37 @@ def check(answer: Mapping[str, Any]) -> None:
         )
     for name, setting in answer["settings"].items():
         _say(f"[dim]setting[/]  {name} = {_safe(setting['value'])}  [dim]{setting['from']}[/]")
+
+
+def evaluation(answer: Mapping[str, Any]) -> None:
+    """One line a selector."""
+    from rich.table import Table
+
+    _say(f"{answer['tasks']:,} tasks, scope: {answer['scope']}")
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for head in ("selector", "recall", "precision", "F1", "exact", "tables", "CPU s a task"):
+        grid.add_column(head)
+    for name, s in answer["selectors"].items():
+        cut = f" (best k = {s['k']})" if "k" in s else ""
+        shown = [str(s[key]) for key in ("recall", "precision", "f1", "exact", "size", "cpu_seconds_a_task")]
+        grid.add_row(name + cut, *shown)
+    _console().print(grid)
+    for name, s in answer["selectors"].items():
+        if "exact_surer_half" in s:
+            _say(
+                f"{name}: {s['exact_surer_half']:.1%} of the surer half exact; {s['share_above_.9']:.1%} above .9, "
+                f"{s['exact_above_.9']:.1%} of these exact; {s['insufficient']:.1%} called insufficient"
+            )
+
+
+def figures(answer: Mapping[str, Any], indent: int = 0) -> None:
+    """Nested figures, one a line."""
+    for name, value in answer.items():
+        if isinstance(value, Mapping):
+            _say(" " * indent + _safe(name))
+            figures(value, indent + 2)
+        else:
+            _say(" " * indent + f"{_safe(name)}: {_safe(round(value, 4) if isinstance(value, float) else value)}")
 
 
 def _figure(value: Any) -> str:
