@@ -7,9 +7,9 @@ their distinguishing words only (years, states, carriers). `schema`: the same co
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from suffice.extend import Lake, Unit, UnitResult
@@ -27,7 +27,7 @@ class FamiliesEnricher:
     """One unit a source; each member of a family has a `family` finding."""
 
     name = "families"
-    version = "1"
+    version = "3"
     after = ("profile", "keys", "copies", "quality")
 
     def units(self, lake: Lake) -> Iterable[Unit]:
@@ -94,47 +94,72 @@ def _shard(copy: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _of_stems(assets: Sequence[Asset], lake: Lake) -> Iterator[_Family]:
-    """Tables whose names share their first words, or their last, and whose columns are alike, each pair of them."""
+    """Tables whose names share their first words, or their last, and whose columns are alike, each pair of them.
+
+    Where two words of the names are shared, columns are alike by their last words as well: `North_Tag` of one beach is
+    `Middle_Tag` of another.
+    """
     left = {a.urn: a for a in assets}
-    for end in (_first_word, _last_word):
-        groups: dict[tuple[str, str], list[Asset]] = defaultdict(list)
+    seen: Counter[str] = Counter()
+    for end, compatible in _PASSES:
+        groups: dict[tuple[str, tuple[str, ...]], list[Asset]] = defaultdict(list)
         for asset in left.values():
-            word = end(asset)
-            if word:
-                groups[asset.schema, word].append(asset)
+            shared = end(words(asset.name))
+            if shared and not any(w.isdigit() for w in shared) and len(words(asset.name)) > len(shared):
+                groups[asset.schema, shared].append(asset)
         for _, members in sorted(groups.items()):
-            for alike in _alike(members):
+            for alike in _alike(members, compatible):
                 family = _stem_family(alike, lake)
                 if family is not None:
-                    yield family
+                    again = seen[family.id]
+                    seen[family.id] += 1
+                    yield replace(family, id=digest(family.id, again)) if again else family
                     for asset in alike:
                         left.pop(asset.urn, None)
 
 
-def _first_word(asset: Asset) -> str:
-    found = words(asset.name)
-    return found[0] if len(found) > 1 and not found[0].isdigit() else ""
+def _first(name: tuple[str, ...]) -> tuple[str, ...]:
+    return name[:1]
 
 
-def _last_word(asset: Asset) -> str:
-    found = words(asset.name)
-    return found[-1] if len(found) > 1 and not found[-1].isdigit() else ""
+def _last(name: tuple[str, ...]) -> tuple[str, ...]:
+    return name[-1:]
 
 
-def _alike(members: Sequence[Asset]) -> list[list[Asset]]:
+def _first_two(name: tuple[str, ...]) -> tuple[str, ...]:
+    return name[:2]
+
+
+def _last_two(name: tuple[str, ...]) -> tuple[str, ...]:
+    return name[-2:]
+
+
+def _same_columns(one: frozenset[str], other: frozenset[str]) -> bool:
+    return _jaccard(one, other) >= _COMPATIBLE
+
+
+def _same_heads(one: frozenset[str], other: frozenset[str]) -> bool:
+    heads = [frozenset(w[-1] for name in shape if (w := words(name))) for shape in (one, other)]
+    return len(one & other) >= _LEAST_COLUMNS and _jaccard(*heads) >= _COMPATIBLE
+
+
+_PASSES = ((_first_two, _same_heads), (_last_two, _same_heads), (_first, _same_columns), (_last, _same_columns))
+
+
+def _alike(members: Sequence[Asset], compatible: Callable[[frozenset[str], frozenset[str]], bool]) -> list[list[Asset]]:
     """Groups of two and more in which every pair of tables has compatible columns."""
     shapes: dict[frozenset[str], list[Asset]] = defaultdict(list)
     for asset in members:
         shapes[frozenset(c.name.casefold() for c in asset.columns)].append(asset)
     groups: list[list[frozenset[str]]] = []
     for shape in sorted(shapes, key=lambda s: (-len(shapes[s]), sorted(s))):
-        home = next((g for g in groups if all(_jaccard(shape, other) >= _COMPATIBLE for other in g)), None)
+        home = next((g for g in groups if all(compatible(shape, other) for other in g)), None)
         if home is None:
             groups.append([shape])
         else:
             home.append(shape)
     found = [[a for shape in group for a in shapes[shape]] for group in groups]
-    return [sorted(g, key=lambda a: a.urn) for g in found if len(g) > 1]
+    return sorted((sorted(g, key=lambda a: a.urn) for g in found if len(g) > 1), key=lambda g: (-len(g), g[0].urn))
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
@@ -147,8 +172,10 @@ def _stem_family(members: Sequence[Asset], lake: Lake) -> _Family | None:
     numbered = all(any(w.isdigit() for w in own[a.urn]) or not own[a.urn] for a in members)
     same = len({tuple(sorted(c.name.casefold() for c in a.columns)) for a in members}) == 1
     telling = set(stem.split()) - GENERIC
-    # Names that differ by numbers name parts; names that differ by words do so only where the columns are the same.
-    if not telling or not (numbered or (same and len(members[0].columns) >= _LEAST_COLUMNS)):
+    # Names that differ by numbers name parts; names that differ by words do so where the columns are the same, or where
+    # most of each name is.
+    apart = (same and len(members[0].columns) >= _LEAST_COLUMNS) or len(stem.split()) > 1
+    if not telling or not (numbered or apart):
         return None
     shards = _constant(members, lake) or {
         urn: {"column": "", "values": [" ".join(rest)]} for urn, rest in own.items() if rest
