@@ -18,6 +18,7 @@ _SAYS = {
     "broken_reference": "holds the same rows without the {broken_share:.1%} whose references lead nowhere",
     "sample": "holds all {rows:,} rows of it and {more:,} more",
     "partition": "holds all {rows:,} rows of it and {more:,} more",
+    "contained": "holds all its different rows",
     "snapshot": "is the newer state of it",
 }
 _NOUNS = {
@@ -28,6 +29,7 @@ _NOUNS = {
     "sample": ("subset", "subsets"),
     "partition": ("partition", "partitions"),
     "snapshot": ("older state", "older states"),
+    "contained": ("table of few rows that it holds", "tables of few rows that it holds"),
 }
 
 

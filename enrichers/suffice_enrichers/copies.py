@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,13 +31,14 @@ __all__ = ["CopiesEnricher"]
 _SAMPLE = 256
 _CANDIDATES = 6
 _SIBLINGS = 2
+_LEAST_SAME = 2
 
 
 class CopiesEnricher:
     """One unit a group of tables of a source that have the same column names."""
 
     name = "copies"
-    version = "2"
+    version = "3"
     after = ("profile", "keys")
 
     def units(self, lake: Lake) -> Iterable[Unit]:
@@ -63,7 +65,7 @@ class CopiesEnricher:
         contents = Contents(lake.rows, readable)
         known = set(_references(lake, assets))
         references = {i for i, name in enumerate(contents.columns) if name in known}
-        tables = [content for content in map(contents.read, readable) if content.distinct >= 2]
+        tables = [content for content in map(contents.read, readable) if content.distinct]
         classes = _classes(tables)
         copies = list(_identical(classes))
         copies += _judge([members[0] for members in classes], contents, references, lake.rows)
@@ -110,7 +112,9 @@ def _classes(tables: Sequence[Content]) -> list[list[Content]]:
     """Tables of equal content together, the one to prefer first."""
     classes: dict[tuple[int, str], list[Content]] = defaultdict(list)
     for content in tables:
-        classes[content.rows, content.fingerprint].append(content)
+        # That two tables hold the same single row may be chance.
+        alone = content.asset.urn if content.distinct < _LEAST_SAME else ""
+        classes[content.rows, content.fingerprint + alone].append(content)
     return [sorted(members, key=lambda c: _preference(c.asset, members)) for members in classes.values()]
 
 
@@ -134,11 +138,12 @@ def _judge(tables: Sequence[Content], contents: Contents, references: set[int], 
     """The relation of each table (no two of equal content) to the table that explains it best, if any does."""
     found: list[Copy] = []
     for table, origins in _candidates(tables):
-        for origin in origins:
-            copy = explain(table, origin, contents.cells, references)
-            if copy is not None:
-                found.append(refine(copy, contents, engine))
-                break
+        explained = (explain(table, origin, contents.cells, references) for origin in origins)
+        copies = [copy for copy in explained if copy is not None]
+        # That rows are contained in a nearer table says less than what a farther one explains.
+        copy = next((c for c in copies if c.relation != "contained"), copies[0] if copies else None)
+        if copy is not None:
+            found.append(refine(copy, contents, engine))
     return _confirmed(found)
 
 
@@ -190,8 +195,7 @@ def _confirmed(found: Sequence[Copy]) -> list[Copy]:
         if not copy.sure:
             apart = [c for c in siblings if _apart(c, copy)] if copy.otherwise else [c for c in siblings if c.sure]
             if len(apart) < (1 if copy.otherwise else _SIBLINGS):
-                if copy.otherwise is not None:
-                    kept.append(copy.otherwise)
+                kept.append(copy.otherwise or replace(copy, relation="contained", columns=(), part=None))
                 continue
         kept.append(copy)
     return kept

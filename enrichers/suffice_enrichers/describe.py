@@ -28,6 +28,7 @@ _COPIES = {
     "broken_reference": "A copy of {of} in which {broken_share:.1%} of the rows refer to nothing",
     "sample": "{rows:,} of the {of_rows:,} rows of {of}, no condition that selects them",
     "snapshot": "An earlier state of {of}",
+    "contained": "Its {rows:,} rows are all in {of}, too few to say why",
     "partition": "The part of {of}{where}, {rows:,} of {of_rows:,} rows",
 }
 

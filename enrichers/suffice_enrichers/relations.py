@@ -17,6 +17,7 @@ import numpy as np
 
 from suffice_enrichers.alignment import Changes, compare
 from suffice_enrichers.contents import Cells, Content, distinct_values, positions
+from suffice_enrichers.names import words
 from suffice_enrichers.snapshots import older_state
 
 if TYPE_CHECKING:
@@ -24,9 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Copy", "Part", "density", "evidence_bits", "explain", "log2_choose"]
 
-Kind = Literal["identical", "repeated_rows", "missing_values", "broken_reference", "sample", "partition", "snapshot"]
+Kind = Literal[
+    "identical", "repeated_rows", "missing_values", "broken_reference", "sample", "partition", "snapshot", "contained"
+]
 
 _BITS = 20.0
+_CONTAINED_BITS, _NAMED_BITS = 10.0, 3.0
+"""Enough to prefer the table that holds the rows, too little to say what the other is; less where the names agree."""
 _RULE_BITS = 10.0
 _LEAST_SHARED = 3
 _EXPLAINED = 0.95
@@ -106,7 +111,7 @@ def explain(
     are known to point at another table."""
     at, there = positions(table.hashes, origin.hashes)
     shared = int(there.sum())
-    if shared < _LEAST_SHARED and shared < table.distinct:
+    if not shared or (shared < _LEAST_SHARED and shared < table.distinct):
         return None
     origin_cells = cells(origin)
     if origin_cells is None or not origin_cells.columns:
@@ -123,6 +128,10 @@ def explain(
         found = _altered(table, origin, there, cells(table), origin_cells, references)
     else:
         found = None
+    fewer = table.distinct < origin.distinct or table.rows > origin.rows
+    needed = _NAMED_BITS if words(table.asset.name)[:1] == words(origin.asset.name)[:1] else _CONTAINED_BITS
+    if found is None and shared == table.distinct and fewer and bits >= needed:
+        found = Copy("contained", table, origin)
     return None if found is None else replace(found, numbers={**base, **found.numbers})
 
 

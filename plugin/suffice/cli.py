@@ -278,10 +278,17 @@ def evaluate_fit(context: Context, tasks: Path, group: str, out: Path, as_json: 
 @json_flag
 def evaluate_lake(database: Path, out: Path, opaque: bool, seed: int, as_json: bool) -> None:
     """A messy lake from a database: parts, copies and broken versions, with the truth in a side file."""
+    from collections import Counter
+
     from suffice import render
     from suffice.evaluate.lake import build_lake
 
-    _print(build_lake(database, out, seed=seed, opaque=opaque), as_json, render.figures)
+    out.mkdir(parents=True, exist_ok=True)
+    lake = out / f"{database.stem}.duckdb"
+    truth = build_lake(database, lake, seed=seed, opaque=opaque)
+    kinds = Counter(table["kind"] for table in truth["tables"].values())
+    told = {"lake": str(lake), "truth": str(lake.with_suffix(".truth.json")), "tables": len(truth["tables"]), **kinds}
+    _print(told, as_json, render.figures)
 
 
 @contextmanager

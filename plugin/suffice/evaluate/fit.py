@@ -57,6 +57,7 @@ class Case:
     candidates: Candidates
     features: Mapping[str, NDArray[np.float64]]
     f1: NDArray[np.float64]
+    nodes: int
     whole: Mapping[str, float]
 
     @property
@@ -89,7 +90,7 @@ def cases_of(
         if len(candidates):
             told = features(g, candidates, demands_of(parsed, g))
             f1 = _f1(task, candidates, nodes, knowledge)
-            found.append(Case(task, bool(name), answerable, candidates, told, f1, totals(g, parsed)))
+            found.append(Case(task, bool(name), answerable, candidates, told, f1, len(nodes), totals(g, parsed)))
     return found
 
 
@@ -160,7 +161,7 @@ def cross_validate(cases: Sequence[Case], folds: int = 5, seed: int = 0) -> list
     for i in range(folds):
         w = Weights(fit_score([c for c in cases if fold[c.task.source] != i]), {}, {}, {})
         for case in (c for c in cases if fold[c.task.source] == i):
-            choice = choose(case.candidates, w.score(case.features))
+            choice = choose(case.candidates, w.score(case.features), np.ones(case.nodes))
             found.append((case, set_figures(case.features, choice, case.whole), float(case.f1[choice.best])))
     return found
 

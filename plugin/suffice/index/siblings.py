@@ -27,6 +27,7 @@ _COPY = {
     "sample": ("is a part of its rows", "holds its rows and more"),
     "partition": ("is the part of its rows that one condition selects", "holds its rows and those of other parts"),
     "snapshot": ("is an earlier state of it", "holds a later state of it"),
+    "contained": ("holds all its rows", "its few rows are all here"),
 }
 """What a copy is to its base, and what the base is to the copy."""
 

@@ -1,8 +1,13 @@
-"""Candidate sets: in the best sources, the connected sets of the best tables, and pairs that no key connects."""
+"""Candidate sets: in the best sources, the connected sets of the best tables, pairs that no key connects, and covers.
+
+A cover starts from one table and takes, again and again, the table that grounds most of what is not grounded yet, with
+the tables on the shortest way to it (Takahashi and Matsuyama, "An approximate solution for the Steiner problem in
+graphs", 1980). So sets of more than four tables are found without enumerating them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations
@@ -18,8 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGEST", "Candidates", "enumerate_sets"]
 
-LARGEST = 4
+LARGEST = 8
+"""Most tables of a candidate set."""
+_ENUMERATED = 4
 _SOURCES, _TABLES, _PAIRS = 6, 10, 12
+_STARTS, _REACHED, _HOPS = 4, 24, 3
+_LEAST_GAIN = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,8 @@ def enumerate_sets(grounding: Grounding) -> Candidates:
         inside = np.flatnonzero(sources == source)
         chosen = _best_tables(inside, score, nodes)
         links = {i: nodes.neighbours[i] & set(chosen) for i in chosen}
-        found = _connected_subsets(links, LARGEST)
+        found = _connected_subsets(links, _ENUMERATED)
+        found |= _covers(grounding, inside, score)
         connected.update(found)
         sets += sorted(found)
         pieces += [1] * len(found)
@@ -70,7 +80,8 @@ def enumerate_sets(grounding: Grounding) -> Candidates:
         members[i, : len(one)] = one
         if len(one) > 2:
             for k in range(len(one)):
-                bridge[i, k] = one[:k] + one[k + 1 :] not in connected
+                rest = one[:k] + one[k + 1 :]
+                bridge[i, k] = rest not in connected and not (len(rest) > _ENUMERATED and is_connected(rest, nodes))
     size = (members >= 0).sum(axis=1)
     first = sources[members[:, 0]] if len(sets) else np.zeros(0, dtype=np.intp)
     return Candidates(members, size, np.array(pieces, dtype=np.intp), bridge, first)
@@ -95,6 +106,62 @@ def _best_tables(inside: NDArray[np.intp], score: NDArray[np.float64], nodes: No
     top = set(chosen[:5])
     chosen += [int(i) for i in ranked[_TABLES:] if len(nodes.neighbours[i] & top) >= 2]
     return chosen[: _TABLES + 4]
+
+
+def is_connected(picked: Sequence[int], nodes: Nodes) -> bool:
+    """Whether joins connect all of a set."""
+    left = set(picked[1:])
+    waiting = list(picked[:1])
+    while waiting:
+        near = nodes.neighbours[waiting.pop()] & left
+        left -= near
+        waiting += near
+    return not left
+
+
+def _covers(g: Grounding, inside: NDArray[np.intp], score: NDArray[np.float64]) -> set[tuple[int, ...]]:
+    """Trees grown from each of the best tables of a source, at every stage of their growth from two tables on."""
+    best = [int(i) for i in inside[np.argsort(-score[inside], kind="stable")][:_REACHED]]
+    said = np.concatenate([g.covered * g.weight[:, None], g.value * 3.0])
+    whole = max(1.0, float(g.weight.sum()))
+    allowed = frozenset(int(i) for i in inside)
+    found: set[tuple[int, ...]] = set()
+    for start in best[:_STARTS]:
+        tree = [start]
+        while len(tree) < LARGEST:
+            held = said[:, tree].max(axis=1)
+            gains = [(float(np.maximum(said[:, i] - held, 0).sum()) / whole, i) for i in best if i not in tree]
+            ways = [
+                (gain - _LEAST_GAIN * len(way), way)
+                for gain, i in gains
+                if gain >= _LEAST_GAIN and (way := _way(tree, i, g.nodes, allowed, score))
+            ]
+            if not ways:
+                break
+            tree += max(ways, key=lambda way: way[0])[1]
+            if 1 < len(tree) <= LARGEST:
+                found.add(tuple(sorted(tree)))
+    return found
+
+
+def _way(
+    tree: Sequence[int], goal: int, nodes: Nodes, allowed: AbstractSet[int], score: NDArray[np.float64]
+) -> list[int]:
+    """The tables to add so that `goal` is connected with the tree: the fewest, of these the best; [] when too far."""
+    ways: dict[int, list[int]] = {goal: [goal]}
+    for _ in range(_HOPS):
+        ends = [
+            (float(sum(score[i] for i in way)), way) for end, way in ways.items() if nodes.neighbours[end] & set(tree)
+        ]
+        if ends:
+            return max(ends)[1]
+        longer: dict[int, list[int]] = {}
+        for end, way in ways.items():
+            for near in nodes.neighbours[end] & allowed:
+                if near not in way and (near not in longer or score[near] > score[longer[near][-2]]):
+                    longer[near] = [*way, near]
+        ways = longer
+    return []
 
 
 def _connected_subsets(links: Mapping[int, AbstractSet[int]], largest: int) -> set[tuple[int, ...]]:

@@ -230,8 +230,11 @@ def _is_month(token: Token) -> bool:
     return token.word in _MONTH_NAMES and (token.capital or token.word not in ("may", "march"))
 
 
+_FIRST_YEAR, _LAST_YEAR = 1600, 2099
+
+
 def _year_spans(tokens: Sequence[Token]) -> tuple[Span, ...]:
-    """Years named, ranges read out: "from 2005 to 2010", "between 2005 and 2010", "2005-2010", "2015, 2016"."""
+    """Years named, ranges read out: "from 2005 to 2010", "between 2005 and 2010", "2005-2010", "since 2015"."""
     found: list[Span] = []
     i = 0
     while i < len(tokens):
@@ -248,6 +251,13 @@ def _year_spans(tokens: Sequence[Token]) -> tuple[Span, ...]:
                 high = int(tokens[link + 1].word)
                 found.append(Span(low, high, f"{low} to {high}"))
                 i = link + 1
+            elif opening & {"since"}:
+                found.append(Span(low, _LAST_YEAR, f"since {low}"))
+            elif tokens[i - 1].word in ("after", "before", "until") and i:
+                after = tokens[i - 1].word == "after"
+                found.append(
+                    Span(low + 1, _LAST_YEAR, f"after {low}") if after else Span(_FIRST_YEAR, low, f"up to {low}")
+                )
             else:
                 found.append(Span(low, low, str(low)))
         i += 1

@@ -78,15 +78,20 @@ class Choice:
                 "expected": self.expected}  # fmt: skip
 
 
-def choose(candidates: Candidates, score: NDArray[np.float64]) -> Choice:
-    """The set whose F1 against the others, weighed by their probabilities, is highest. There is at least one set."""
+def choose(candidates: Candidates, score: NDArray[np.float64], tables: NDArray[np.float64]) -> Choice:
+    """The set whose F1 against the others, weighed by their probabilities, is highest. There is at least one set.
+
+    `tables` counts the tables that each node stands for.
+    """
     raised = np.exp(score - score.max())
     probability = raised / raised.sum()
     order = np.argsort(-probability, kind="stable")
     top = order[:_CONSIDERED]
     members = candidates.members[top]
-    shared = ((members[:, None, :, None] == members[None, :, None, :]) & (members >= 0)[:, None, :, None]).sum((2, 3))
-    size = candidates.size[top].astype(float)
+    counted = np.append(tables, 0.0)[members]
+    alike = (members[:, None, :, None] == members[None, :, None, :]).any(axis=3)
+    shared = (alike * counted[:, None, :]).sum(axis=2)
+    size = counted.sum(axis=1)
     expected = (2 * shared / (size[:, None] + size[None, :])) @ probability[top]
     at = int(np.argmax(np.round(expected, 9)))
     return Choice(int(top[at]), order, probability, float(expected[at]))

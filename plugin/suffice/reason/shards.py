@@ -17,6 +17,7 @@ from suffice.reason.words import STOP, singular
 __all__ = ["Members", "members_needed"]
 
 _YEAR = re.compile(r"(?:1[6-9]|20)\d\d")
+_LONGEST = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,55 +29,73 @@ class Members:
 
 
 def members_needed(task: Task, knowledge: Knowledge, family: Sequence[int]) -> Members:
-    """The members of `family` (two or more table numbers) that `task` names, or all."""
+    """The members of `family` (two or more table numbers) that `task` names, or all.
+
+    Where a task names both a time and something else, the members that answer to both are meant.
+    """
     tables = [knowledge.tables[i] for i in family]
-    own = _own_words(tables)
-    said = {t.word for t in task.tokens} | {singular(t.word) for t in task.tokens} | _phrases(task)
-    years = {year for span in task.spans for year in span.years}
-    named = {
-        table.number: reason
-        for table in tables
-        if (reason := _reason(table, own[table.number], said, years, task.months))
-    }
-    if not named:
-        return Members(tuple(family), "the task names no part, so all are needed")
-    return Members(tuple(named), "named by the task: " + ", ".join(dict.fromkeys(named.values())))
-
-
-def _own_words(tables: Sequence[TableFacts]) -> dict[int, frozenset[str]]:
-    """Words of each name that some other member has not."""
     shared = frozenset.intersection(*(frozenset(t.words) for t in tables))
-    return {t.number: frozenset(t.words) - shared for t in tables}
+    said = _Said.of(task)
+    reasons = {t.number: _reasons(t, [w for w in t.words if w not in shared], said) for t in tables}
+    most = max(len(found) for found in reasons.values())
+    if not most:
+        return Members(tuple(family), "the task names no part, so all are needed")
+    named = {number: found for number, found in reasons.items() if len(found) == most}
+    told = dict.fromkeys(reason for found in named.values() for reason in found)
+    return Members(tuple(named), "named by the task: " + ", ".join(told))
 
 
-def _phrases(task: Task) -> set[str]:
-    words = [normalise(t.text) for t in task.tokens]
-    return {" ".join(words[i : i + n]) for n in (2, 3) for i in range(len(words) - n + 1)}
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What the task says: every run of up to six of its words as one text, the years and the months."""
+
+    runs: frozenset[str]
+    years: frozenset[int]
+    months: frozenset[str]
+
+    @staticmethod
+    def of(task: Task) -> _Said:
+        forms = [[singular(t.word) for t in task.tokens], [normalise(t.text) for t in task.tokens]]
+        spans = [(i, i + n) for n in range(1, _LONGEST + 1) for i in range(len(task.tokens) - n + 1)]
+        runs = frozenset(" ".join(words[a:b]) for words in forms for a, b in spans)
+        years = frozenset(year for span in task.spans for year in span.years)
+        return _Said(runs, years, frozenset(str(month) for month in task.months))
+
+    def part_of(self, own: Sequence[str]) -> str:
+        """What the task says of a member's own words: all of them, or two in a row; else "".
+
+        >>> said = _Said(frozenset({"pleasure bay", "point"}), frozenset(), frozenset())
+        >>> said.part_of(["pleasure", "bay", "castle"]), said.part_of(["city", "point"]), said.part_of(["point"])
+        ('pleasure bay', '', 'point')
+        """
+        whole = " ".join(own)
+        if whole in self.runs and not STOP.issuperset(own):
+            return whole
+        pairs = (own[i : i + 2] for i in range(len(own) - 1))
+        return next((" ".join(pair) for pair in pairs if " ".join(pair) in self.runs and not STOP & set(pair)), "")
 
 
-def _reason(table: TableFacts, own: frozenset[str], said: set[str], years: set[int], months: Sequence[int]) -> str:
-    """What of the task names this member, or ""."""
+def _reasons(table: TableFacts, own: Sequence[str], said: _Said) -> list[str]:
+    """What of the task names this member: a time, and a value or words of its name."""
+    return [reason for reason in (_time(table, own, said), _value(table, own, said)) if reason]
+
+
+def _time(table: TableFacts, own: Sequence[str], said: _Said) -> str:
     shard = table.shard or {}
-    for value in shard.get("values", ()):
-        text = normalise(str(value))
-        if text in said or (_YEAR.fullmatch(text) and int(text) in years):
-            return str(value)
-    if "low" in shard and years:
+    values = [str(value) for value in shard.get("values", ())]
+    for year in (*values, *own):
+        if _YEAR.fullmatch(year) and int(year) in said.years:
+            return year
+    if "low" in shard and said.years:
         low, high = (_YEAR.match(str(shard[side])) for side in ("low", "high"))
-        if low and high and any(int(low[0]) <= year <= int(high[0]) for year in years):
+        if low and high and any(int(low[0]) <= year <= int(high[0]) for year in said.years):
             return f"{shard['low']} to {shard['high']}"
-    if (
-        "values" in shard
-        and _is_month(str(shard.get("column", "")))
-        and any(str(m) in map(str, shard["values"]) for m in months)
-    ):
-        return f"month {shard['values'][0]}"
-    years_in_name = [int(w) for w in own if _YEAR.fullmatch(w)]
-    if any(year in years for year in years_in_name):
-        return str(years_in_name[0])
-    words = sorted(w for w in own if w in said and w not in STOP and not w.isdigit() and len(w) > 1)
-    return " ".join(words)
+    if "month" in str(shard.get("column", "")).casefold() and said.months & set(values):
+        return f"month {values[0]}"
+    return ""
 
 
-def _is_month(column: str) -> bool:
-    return "month" in column.casefold()
+def _value(table: TableFacts, own: Sequence[str], said: _Said) -> str:
+    texts = [normalise(str(value)) for value in (table.shard or {}).get("values", ())]
+    named = next((text for text in texts if text in said.runs and not text.isdigit()), "")
+    return named or said.part_of([w for w in own if not w.isdigit()])
