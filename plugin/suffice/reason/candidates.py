@@ -54,15 +54,17 @@ def table_scores(grounding: Grounding) -> NDArray[np.float64]:
     return said / whole + 0.5 * held + 0.5 * grounding.likeness + 0.4 * grounding.named
 
 
-def enumerate_sets(grounding: Grounding) -> Candidates:
+def enumerate_sets(grounding: Grounding, barred: AbstractSet[int] = frozenset()) -> Candidates:
+    """The candidate sets, without the nodes that `barred` holds as long as others are there."""
     score = table_scores(grounding)
     nodes = grounding.nodes
     sources = nodes.source
     sets: list[tuple[int, ...]] = []
     pieces: list[int] = []
     connected: set[tuple[int, ...]] = set()
+    free = np.array([i not in barred for i in range(len(nodes))], dtype=bool)
     for source in _best_sources(grounding, score, sources):
-        inside = np.flatnonzero(sources == source)
+        inside = np.flatnonzero((sources == source) & free)
         chosen = _best_tables(inside, score, nodes)
         links = {i: nodes.neighbours[i] & set(chosen) for i in chosen}
         found = _connected_subsets(links, _ENUMERATED)

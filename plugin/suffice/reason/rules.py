@@ -32,7 +32,7 @@ from suffice.reason.knowledge import Knowledge
 from suffice.reason.nodes import Nodes, nodes_of
 from suffice.reason.requirements import Task, parse
 from suffice.reason.score import Choice, Weights, choose, logistic, weights
-from suffice.reason.shards import members_needed
+from suffice.reason.shards import members_needed, out_of_time
 
 if TYPE_CHECKING:
     from suffice.catalogs.home import Home
@@ -91,7 +91,9 @@ def answer(task: Task, knowledge: Knowledge, nodes: Nodes, w: Weights) -> Select
         )
     g = ground(task, knowledge, nodes)
     demands = demands_of(task, g)
-    candidates = enumerate_sets(g)
+    candidates = enumerate_sets(g, out_of_time(task, knowledge, nodes))
+    if not len(candidates):
+        candidates = enumerate_sets(g)
     counts = np.array([float(len(_tables(task, knowledge, members))) for members in nodes.members])
     figures = features(g, candidates, demands)
     choice = choose(candidates, w.score(figures), counts)

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from suffice.reason.knowledge import Knowledge, TableFacts
+from suffice.reason.nodes import Nodes
 from suffice.reason.requirements import Task, normalise
 from suffice.reason.words import STOP, singular
 
-__all__ = ["Members", "members_needed"]
+__all__ = ["Members", "members_needed", "out_of_time"]
 
 _YEAR = re.compile(r"(?:1[6-9]|20)\d\d")
 _LONGEST = 6
@@ -43,6 +44,24 @@ def members_needed(task: Task, knowledge: Knowledge, family: Sequence[int]) -> M
     named = {number: found for number, found in reasons.items() if len(found) == most}
     told = dict.fromkeys(reason for found in named.values() for reason in found)
     return Members(tuple(named), "named by the task: " + ", ".join(told))
+
+
+def out_of_time(task: Task, knowledge: Knowledge, nodes: Nodes) -> frozenset[int]:
+    """Nodes of families whose members are years, none of which the task asks for."""
+    years = {year for span in task.spans for year in span.years}
+    if not years:
+        return frozenset()
+    barred = set()
+    for i, members in enumerate(nodes.members):
+        held = [_years_of(knowledge.tables[m]) for m in members] if len(members) > 1 else [set[int]()]
+        if all(held) and not any(year in years for found in held for year in found):
+            barred.add(i)
+    return frozenset(barred)
+
+
+def _years_of(table: TableFacts) -> set[int]:
+    texts = [*map(str, (table.shard or {}).get("values", ())), *table.words]
+    return {int(text) for text in texts if _YEAR.fullmatch(text)}
 
 
 @dataclass(frozen=True, slots=True)
