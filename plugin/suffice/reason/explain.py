@@ -59,9 +59,9 @@ class Answer:
     tables: tuple[tuple[int, ...], ...]
 
 
-def grounded(task: Task, g: Grounding, demands: Demands, nodes: Sequence[int]) -> list[Grounded]:
-    """For each demand that some node of the set meets, the one that meets it best."""
-    found = []
+def grounded(task: Task, g: Grounding, demands: Demands, answer: Answer) -> list[Grounded]:
+    """For each demand that some table of the answer meets, the one that meets it best."""
+    nodes, found = answer.nodes, []
     for i, demand in enumerate(demands.items):
         if demand.pair is not None:
             continue
@@ -70,14 +70,13 @@ def grounded(task: Task, g: Grounding, demands: Demands, nodes: Sequence[int]) -
         share = float(met[at] / demand.weight) if demand.weight else 0.0
         if share >= COVERED:
             node = nodes[at]
-            table = _best_member(task, g, demand, node)
+            table = _best_member(task, g, demand, answer.tables[at])
             column, evidence = _evidence(task, g, demand, node, table)
             found.append(Grounded(f"r{i + 1}", demand, table.number, share, column, evidence))
     return found
 
 
-def _best_member(task: Task, g: Grounding, demand: Demand, node: int) -> TableFacts:
-    members = g.nodes.members[node]
+def _best_member(task: Task, g: Grounding, demand: Demand, members: Sequence[int]) -> TableFacts:
     tables = g.nodes.knowledge.tables
     if demand.span >= 0:
         holders = {h.table for h in task.values[demand.span].hits}

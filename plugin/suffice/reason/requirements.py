@@ -74,7 +74,8 @@ class Task:
 
 def parse(text: str, knowledge: Knowledge) -> Task:
     """Raises UsageError when there is no word in the task."""
-    tokens = tokenize(text[:20_000])
+    text = text[:20_000].encode("utf-8", "replace").decode()
+    tokens = tokenize(text)
     if not tokens:
         raise UsageError("the task is empty", mend="say in words what is to be found out")
     cut = len(tokens) > MAX_TOKENS

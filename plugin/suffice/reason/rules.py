@@ -103,8 +103,8 @@ def answer(task: Task, knowledge: Knowledge, nodes: Nodes, w: Weights) -> Select
     sure = set_figures(figures, choice, totals(g, task))
     answerable = logistic(w.answerable, sure)
     missing = missing_of(task, g, demands, picked) if answerable < ANSWERABLE else ()
-    found = grounded(task, g, demands, picked)
-    generic = _generic(task, g, picked, len(demands.items))
+    found = grounded(task, g, demands, chosen)
+    generic = _generic(task, g, chosen, len(demands.items))
     edges = edges_of(task, g, picked)
     return Selection(
         task=task.text,
@@ -158,20 +158,20 @@ def _tables(task: Task, knowledge: Knowledge, members: Sequence[int]) -> tuple[i
     return tuple(members) if len(members) == 1 else members_needed(task, knowledge, members).tables
 
 
-def _generic(task: Task, g: Grounding, picked: Sequence[int], known: int) -> list[Grounded]:
+def _generic(task: Task, g: Grounding, chosen: Answer, known: int) -> list[Grounded]:
     """Words such as "name" or "id" with the column of the set that says them best; they decide nothing."""
     found = []
     said = np.maximum(g.by_column, g.by_name)
     for i, term in enumerate(task.terms):
-        if not term.generic or not len(picked):
+        if not term.generic or not chosen.nodes:
             continue
-        strength = said[i, list(picked)]
+        strength = said[i, list(chosen.nodes)]
         at = int(np.argmax(strength))
-        node = picked[at]
-        table = g.nodes.knowledge.tables[g.nodes.first[node]]
-        if strength[at] >= COVERED and 0 <= g.column[i, node] < len(table.columns):
-            name = table.columns[g.column[i, node]].name
+        column = int(g.column[i, chosen.nodes[at]])
+        table = g.nodes.knowledge.tables[chosen.tables[at][0]]
+        if strength[at] >= COVERED and 0 <= column < len(table.columns):
             demand = Demand(term.word, "attribute", term.weight, term=i)
+            name = table.columns[column].name
             found.append(Grounded(f"r{known + 100 + i}", demand, table.number, float(strength[at]), name, ""))
     return found
 
