@@ -217,34 +217,58 @@ def evaluate() -> None:
 
 
 @evaluate.command("select")
-@click.option(
-    "--tasks", type=click.Path(path_type=Path), required=True, help="JSON lines of {id, question, gold_tables, GROUP}."
-)
-@click.option(
-    "--selectors",
-    default="rules,bm25,vectors,fused",
-    show_default=True,
-    help="Policies and rankings, the first is compared.",
-)
-@click.option("--group", default="db", show_default=True, help="Key of the task's source or domain.")
-@click.option("--known", is_flag=True, help="Ask each task with its group as scope.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for tasks.jsonl and summary.json.")
+@click.option("--tasks", type=click.Path(path_type=Path), required=True,
+              help="JSON lines of {id, question, gold_tables, GROUP}.")  # fmt: skip
+@click.option("--selectors", default="rules,bm25,vectors,fused,vectors-top10", show_default=True,
+              help="Policies and rankings; the first is compared with the others.")  # fmt: skip
+@click.option("--group", default="db", show_default=True, help="Key of the task's source (database, domain).")
+@click.option("--gold-key", default="gold_tables", show_default=True, help="Key of the tables that answer the task.")
+@click.option("--known", is_flag=True, help="Ask each task with its source as scope.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path),
+              help="Folder for answers.jsonl, tasks.jsonl, summary.json and report.html.")  # fmt: skip
 @json_flag
 @click.pass_obj
 def evaluate_select(
-    context: Context, tasks: Path, selectors: str, group: str, known: bool, out: Path | None, as_json: bool
+    context: Context,
+    tasks: Path,
+    selectors: str,
+    group: str,
+    gold_key: str,
+    known: bool,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
-    """Recall, precision, F1 and exact of selectors, with intervals."""
+    """Recall, precision, F1 and exact of selectors, with intervals; an interrupted run goes on."""
     from suffice import render
     from suffice.evaluate.run import evaluate_select as run
-    from suffice.evaluate.run import read_solved
+    from suffice.evaluate.tasks import read_solved
     from suffice.report import Report
+    from suffice.talk import say
 
+    home, report = context.open(), Report("evaluate select")
+    sources = {asset.source for asset in home.catalog.assets()}
+    solved = read_solved(tasks, sources, group_key=group, gold_key=gold_key, known=known)
     names = [name.strip() for name in selectors.split(",")]
-    solved = read_solved(tasks, group)
-    report = Report("evaluate select")
-    found = run(context.open(), solved, names, group_key=group, known=known, out=out, report=report)
-    _print(found, as_json, render.evaluation)
+    _print(run(home, solved, names, out=out, report=report), as_json, render.evaluation)
+    for message, subjects in report.warnings.items():
+        say(f"{message}: {', '.join(subjects[:5])}" + (f" and {len(subjects) - 5} more" if len(subjects) > 5 else ""))
+    for subject, why in report.failures:
+        say(f"failed {subject}: {why}")
+    sys.exit(report.exit_code)
+
+
+@evaluate.command("compare")
+@click.argument("before", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("after", type=click.Path(file_okay=False, path_type=Path))
+@json_flag
+def evaluate_compare(before: Path, after: Path, as_json: bool) -> None:
+    """Two runs of the same tasks, task by task; exit 1 when AFTER is worse by more than chance."""
+    from suffice import render
+    from suffice.evaluate.compare import compare_runs
+
+    found = compare_runs(before, after)
+    _print(found, as_json, render.comparison)
+    sys.exit(1 if found["worse"] else 0)
 
 
 @evaluate.command("fit")

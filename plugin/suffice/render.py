@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -9,17 +10,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["asset", "check", "evaluation", "figures", "hits", "related", "report", "selection"]
+__all__ = ["asset", "check", "comparison", "evaluation", "figures", "hits", "related", "report", "selection"]
 
 _STATUS_STYLE = {"sufficient": "bold green", "insufficient": "bold red", "needs_binding": "bold yellow"}
 _STATE_STYLE = {"ok": "green", "stale": "yellow", "missing": "yellow", "broken": "bold red", "info": "dim"}
+
+_FILE_WIDTH = 160
+"""Columns of a table that goes into a file or a pipe."""
 
 
 @cache
 def _console() -> Console:
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=True)
+    return Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else _FILE_WIDTH)
 
 
 def _safe(value: Any) -> str:
@@ -153,24 +157,52 @@ def check(answer: Mapping[str, Any]) -> None:
 
 
 def evaluation(answer: Mapping[str, Any]) -> None:
-    """One line a selector."""
+    """One line a selector, with 95 % intervals; how much the confidence is worth; the first against the others."""
+    told = answer["selectors"]
+    _say(f"{answer['tasks']:,} tasks of {answer['groups']:,} sources, scope: {answer['scope']}; 95 % intervals "
+         f"{answer['intervals']}")  # fmt: skip
+    grid = _grid("selector", "recall", "precision", "F1", "exact", "tables", "CPU ms a task")
+    for name, s in told.items():
+        shown = [_interval(s[key]) for key in ("recall", "precision", "f1", "exact")]
+        cut = f" (k = {s['k']})" if "k" in s else ""
+        grid.add_row(name + cut, *shown, f"{s['size']:.2f}", f"{1000 * s['cpu_s']:.1f}")
+    _console().print(grid)
+    for name, s in told.items():
+        if "reliability" in s:
+            _say(f"{name}: exact in {_interval(s['exact_surer_half'])} of the surer half; confidence above .9 in "
+                 f"{s['sure']['mean']:.1%}, exact {_interval(s['exact_sure'])}; "
+                 f"called insufficient {_interval(s['insufficient'])}")  # fmt: skip
+    for name, s in told.items():
+        if "against" in s:
+            _say(_lead(f"{s['against']['of']} against {name}", s["against"]))
+
+
+def comparison(answer: Mapping[str, Any]) -> None:
+    """One line a selector: what the second run gained or lost."""
+    for name, s in answer["selectors"].items():
+        _say(_lead(name, s) + ("  [bold red]worse[/]" if s["worse"] else ""))
+        if answer["in_one_only"][name]:
+            _say(f"  [yellow]{answer['in_one_only'][name]:,} tasks are in one run only and do not count[/]")
+
+
+def _lead(what: str, s: Mapping[str, Any]) -> str:
+    return (
+        f"{_safe(what)}: F1 {s['f1']:+.3f} (p {s['p']:.4f}), exact {s['exact_won']:,} won, {s['exact_lost']:,} lost "
+        f"(p {s['p_exact']:.4f}), {s['tasks']:,} tasks"
+    )
+
+
+def _interval(told: Mapping[str, float]) -> str:
+    return f"{told['mean']:.3f} ({told['low']:.2f}-{told['high']:.2f})"
+
+
+def _grid(*heads: str) -> Any:
     from rich.table import Table
 
-    _say(f"{answer['tasks']:,} tasks, scope: {answer['scope']}")
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for head in ("selector", "recall", "precision", "F1", "exact", "tables", "CPU s a task"):
-        grid.add_column(head)
-    for name, s in answer["selectors"].items():
-        cut = f" (best k = {s['k']})" if "k" in s else ""
-        shown = [str(s[key]) for key in ("recall", "precision", "f1", "exact", "size", "cpu_seconds_a_task")]
-        grid.add_row(name + cut, *shown)
-    _console().print(grid)
-    for name, s in answer["selectors"].items():
-        if "exact_surer_half" in s:
-            _say(
-                f"{name}: {s['exact_surer_half']:.1%} of the surer half exact; {s['share_above_.9']:.1%} above .9, "
-                f"{s['exact_above_.9']:.1%} of these exact; {s['insufficient']:.1%} called insufficient"
-            )
+    for head in heads:
+        grid.add_column(head, no_wrap=True)
+    return grid
 
 
 def figures(answer: Mapping[str, Any], indent: int = 0) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +12,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Interval", "Score", "bootstrap", "mcnemar", "paired", "score"]
+__all__ = ["FEW", "Interval", "Score", "bootstrap", "mcnemar", "paired", "score", "wilson"]
+
+FEW = 5
+"""Under so many groups an interval over groups would be a guess."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +56,16 @@ class Interval:
     def __str__(self) -> str:
         return f"{self.mean:.3f} ({self.low:.3f}-{self.high:.3f})"
 
+    def to_json(self) -> dict[str, float]:
+        return {"mean": round(self.mean, 4), "low": round(self.low, 4), "high": round(self.high, 4)}
+
 
 def bootstrap(
     values: Mapping[str, Sequence[float]], *, of_groups: bool = False, draws: int = 2000, seed: int = 0
 ) -> Interval:
     """The mean of all values with a percentile interval over resampled groups (databases, lakes), since the tasks of
-    one group stand or fall together. With `of_groups` the mean is that of the groups' means.
+    one group stand or fall together; under FEW groups over tasks resampled in each group, which says nothing of other
+    groups. With `of_groups` the mean is that of the groups' means.
 
     >>> str(bootstrap({"a": [1.0, 1.0], "b": [1.0]}))
     '1.000 (1.000-1.000)'
@@ -65,14 +73,32 @@ def bootstrap(
     groups = [np.asarray(v, dtype=float) for v in values.values() if len(v)]
     if not groups:
         return Interval(0.0, 0.0, 0.0)
-    total = np.array([g.sum() for g in groups])
-    count = np.array([len(g) for g in groups], dtype=float)
-    if of_groups:
-        total, count = total / count, np.ones(len(groups))
-    drawn = np.random.default_rng(seed).integers(len(groups), size=(draws, len(groups)))
-    means: NDArray[np.float64] = total[drawn].sum(axis=1) / count[drawn].sum(axis=1)
+    rng = np.random.default_rng(seed)
+    total, count = np.array([g.sum() for g in groups]), np.array([len(g) for g in groups], dtype=float)
+    share = np.full(len(groups), 1 / len(groups)) if of_groups else count / count.sum()
+    mean = total / count
+    means: NDArray[np.float64]
+    if len(groups) < FEW:
+        means = np.sum([s * rng.choice(g, (draws, len(g))).mean(1) for s, g in zip(share, groups, strict=True)], axis=0)
+    else:
+        drawn = rng.integers(len(groups), size=(draws, len(groups)))
+        means = (share * mean)[drawn].sum(axis=1) / share[drawn].sum(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
-    return Interval(float(total.sum() / count.sum()), float(low), float(high))
+    return Interval(float(share @ mean), float(low), float(high))
+
+
+def wilson(hits: int, n: int, z: float = 1.96) -> Interval:
+    """The share `hits` of `n` with its 95 % interval after Wilson (1927); of nothing, the whole range.
+
+    >>> str(wilson(49, 50)), str(wilson(0, 0))
+    ('0.980 (0.895-0.996)', '0.000 (0.000-1.000)')
+    """
+    if not n:
+        return Interval(0.0, 0.0, 1.0)
+    share = hits / n
+    middle = share + z * z / (2 * n)
+    spread = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return Interval(share, (middle - spread) / (1 + z * z / n), (middle + spread) / (1 + z * z / n))
 
 
 def paired(one: Sequence[float], other: Sequence[float], *, draws: int = 2000, seed: int = 0) -> float:
