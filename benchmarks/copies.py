@@ -151,7 +151,7 @@ def _built(bench: Path, lake: str, path: Path, seed: int, opaque: bool) -> dict[
     if lake == "demo":
         return build_demo_lake(path, seed=seed)
     folder = bench / ("discovery" if lake in DISCOVERY else "spider/db")
-    return build_lake(folder / f"{lake}.sqlite", path, seed=seed, opaque=opaque)
+    return build_lake(folder / f"{lake}.sqlite", path, seed=seed, opaque="subject" if opaque else "")
 
 
 def undisturbed(bench: Path) -> None:

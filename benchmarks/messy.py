@@ -33,7 +33,7 @@ CUTS = range(1, 11)
 
 def run(database: Path, tasks: list[dict[str, Any]], folder: Path, *, opaque: bool, seed: int) -> dict[str, Any]:
     lake = folder / f"{database.stem}.duckdb"
-    truth = build_lake(database, lake, seed=seed, opaque=opaque)
+    truth = build_lake(database, lake, seed=seed, opaque="subject" if opaque else "")
     home, report = Home(folder / "home", create=True), Report("benchmark")
     with home.writing():
         ingest(home, str(lake), None, report)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from suffice.catalogs.home import Home
+    from suffice.evaluate.lake import Opaque
     from suffice.report import Report
 
 __all__ = ["cli", "main"]
@@ -154,6 +155,12 @@ def related(context: Context, table: str, as_json: bool) -> None:
 @click.argument("task", nargs=-1)
 @scope_flag
 @click.option("--policy", help="Entry point of suffice.policies; default: the setting `policy`.")
+@click.option(
+    "--memory",
+    type=click.Choice(["off", "push", "pull", "after-look"]),
+    default=None,
+    help="Whether memories of solved tasks may move the answer; default: the setting `memory`.",
+)
 @click.option("--tasks", type=click.Path(path_type=Path), help="JSON lines of {id, question, scope?}: a batch.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where the batch's answers go, a line each.")
 @json_flag
@@ -163,6 +170,7 @@ def select(
     task: tuple[str, ...],
     scope: tuple[str, ...],
     policy: str | None,
+    memory: str | None,
     tasks: Path | None,
     out: Path | None,
     as_json: bool,
@@ -178,13 +186,96 @@ def select(
     if tasks is None:
         if out is not None:
             raise UsageError("--out without --tasks", mend="give the file of tasks, or use --json > FILE")
-        _print(select_one(home, " ".join(task), scope=Scope(scope), policy=name), as_json, render.selection)
+        answer = select_one(home, " ".join(task), scope=Scope(scope), policy=name, memory=memory or "")
+        _print(answer, as_json, render.selection)
         return
     if task or out is None:
         raise UsageError("--tasks goes with --out and without TASK", mend="select --tasks TASKS.jsonl --out OUT.jsonl")
     report = Report("select")
-    select_tasks(home, tasks, out, scope=Scope(scope), policy=name, report=report)
+    select_tasks(home, tasks, out, scope=Scope(scope), policy=name, report=report, memory=memory or "")
     _close(report, as_json)
+
+
+@cli.command()
+@click.argument("task", nargs=-1, required=True)
+@click.option("--tables", multiple=True, required=True, metavar="TABLE", help="Table, or TABLE#COLUMN; repeatable.")
+@click.option("--outcome", type=click.Choice(["worked", "failed", "corrected"]), default="worked", show_default=True)
+@click.option(
+    "--provenance",
+    type=click.Choice(["confirmed", "learned", "guessed"]),
+    default="confirmed",
+    show_default=True,
+    help="Who says so: a person, a solved task, a model.",
+)
+@click.option("--note", default="", help="Anything worth keeping, the query for instance.")
+@json_flag
+@click.pass_obj
+def remember(
+    context: Context,
+    task: tuple[str, ...],
+    tables: tuple[str, ...],
+    outcome: str,
+    provenance: str,
+    note: str,
+    as_json: bool,
+) -> None:
+    """Keep which tables answered TASK, or did not."""
+    from suffice import render
+    from suffice.memory.commands import remember as run
+
+    kept = run(context.open(), " ".join(task), tables, outcome=outcome, provenance=provenance, note=note)
+    _print({"memories": [kept]}, as_json, render.memories)
+
+
+@cli.group()
+def memory() -> None:
+    """What was remembered: list, show, confirm, forget."""
+
+
+@memory.command("ls")
+@json_flag
+@click.pass_obj
+def memory_ls(context: Context, as_json: bool) -> None:
+    """Every memory, the latest first, with what holds it back."""
+    from suffice import render
+    from suffice.memory.commands import listed
+
+    _print({"memories": listed(context.open())}, as_json, render.memories)
+
+
+@memory.command("show")
+@click.argument("memory_id")
+@json_flag
+@click.pass_obj
+def memory_show(context: Context, memory_id: str, as_json: bool) -> None:
+    """One memory."""
+    from suffice import render
+    from suffice.memory.commands import listed
+
+    found = [m for m in listed(context.open()) if m["id"] == memory_id]
+    if not found:
+        raise UsageError(f"no memory '{memory_id}'", mend="suffice memory ls lists them")
+    _print({"memories": found}, as_json, render.memories)
+
+
+@memory.command("confirm")
+@click.argument("memory_id")
+@click.pass_obj
+def memory_confirm(context: Context, memory_id: str) -> None:
+    """Say that a memory is right."""
+    from suffice.memory.store import MemoryStore
+
+    MemoryStore(context.open().catalog).confirm(memory_id)
+
+
+@memory.command("forget")
+@click.argument("memory_id")
+@click.pass_obj
+def memory_forget(context: Context, memory_id: str) -> None:
+    """Remove a memory from the store and from the tables it names."""
+    from suffice.memory.store import MemoryStore
+
+    MemoryStore(context.open().catalog).forget(memory_id)
 
 
 @cli.command()
@@ -297,19 +388,28 @@ def evaluate_fit(context: Context, tasks: Path, group: str, out: Path, as_json: 
 @evaluate.command("lake")
 @click.argument("database", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the lake and its truth.")
-@click.option("--opaque", is_flag=True, help="Names that do not tell which version a table is.")
+@click.option("--opaque", is_flag=False, flag_value="subject", default="", metavar="[=full]",
+              type=click.Choice(["", "subject", "full"]),
+              help="Names that tell the subject but not the version; =full: not even the subject.")  # fmt: skip
+@click.option("--described", is_flag=True,
+              help="The published experiment's lake: lineage told in comments; a clean twin beside it.")  # fmt: skip
+@click.option("--drift", is_flag=True, help="One change of schema on each copy.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @json_flag
-def evaluate_lake(database: Path, out: Path, opaque: bool, seed: int, as_json: bool) -> None:
+def evaluate_lake(
+    database: Path, out: Path, opaque: Opaque, described: bool, drift: bool, seed: int, as_json: bool
+) -> None:
     """A messy lake from a database: parts, copies and broken versions, with the truth in a side file."""
     from collections import Counter
 
     from suffice import render
-    from suffice.evaluate.lake import build_lake
+    from suffice.evaluate.lake import build_clean, build_lake
 
     out.mkdir(parents=True, exist_ok=True)
     lake = out / f"{database.stem}.duckdb"
-    truth = build_lake(database, lake, seed=seed, opaque=opaque)
+    truth = build_lake(database, lake, seed=seed, opaque=opaque, described=described, drifts=drift)
+    if described:
+        build_clean(database, out / f"{database.stem}_clean.duckdb")
     kinds = Counter(table["kind"] for table in truth["tables"].values())
     told = {"lake": str(lake), "truth": str(lake.with_suffix(".truth.json")), "tables": len(truth["tables"]), **kinds}
     _print(told, as_json, render.figures)

@@ -1,18 +1,24 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from suffice.errors import MissingExtra, SourceError
 from suffice.evaluate import demo_lake
 from suffice.evaluate.demo_lake import build_demo_lake, read_nycflights13
-from suffice.evaluate.lake import DEGRADED, OUT_OF_RANGE, Base, build_lake
+from suffice.evaluate.drift import DRIFTS, drift
+from suffice.evaluate.lake import DEGRADED, OUT_OF_RANGE, Base, build_clean, build_lake
 from suffice.libs import duck
 
 ROWS = 300
@@ -125,11 +131,91 @@ def test_the_seed_gives_the_lake(shop: Path, tmp_path: Path, lake: tuple[Path, d
 
 
 def test_opaque_names_tell_the_subject_only(shop: Path, tmp_path: Path) -> None:
-    truth = build_lake(shop, tmp_path / "lake.duckdb", seed=3, opaque=True)
+    truth = build_lake(shop, tmp_path / "lake.duckdb", seed=3, opaque="subject")
     for name, entry in truth["tables"].items():
         subject, suffix = name.rsplit("_", 1)
         assert subject == entry["base"].replace(" ", "_").lower()
         assert len(suffix) == 4
+
+
+def test_names_without_a_subject(shop: Path, tmp_path: Path) -> None:
+    truth = build_lake(shop, tmp_path / "lake.duckdb", seed=3, opaque="full")
+    assert all(re.fullmatch(r"t_[a-z]\d[a-z]\d", name) for name in truth["tables"])
+
+
+def test_a_described_lake_tells_its_lineage_and_breaks_the_columns_that_end_in_id(tmp_path: Path) -> None:
+    source, lake = tmp_path / "source.duckdb", tmp_path / "lake.duckdb"
+    with closing(duck.connect(str(source))) as connection:
+        connection.execute(
+            "CREATE TABLE beds AS SELECT i AS bed, i % 9 AS plant_id, ['oak', 'elm'][1 + i % 2] AS wood"
+            " FROM range(90) t(i)"
+        )
+    truth = build_lake(source, lake, seed=1, described=True)
+    with closing(duck.connect(str(lake), read_only=True)) as connection:
+        told = dict(connection.execute("SELECT table_name, comment FROM duckdb_tables()").fetchall())
+    assert told["beds_wood_oak"] == "Rows of beds where wood = oak"
+    assert told["beds_prod"] == "Production copy of beds, clean"
+    assert told["beds_subset"] == "Part of beds: a random 20 % of the rows"
+    assert {c for _, t in of_kind(truth, "broken_reference") for c in t["columns"]} == {"plant_id"}
+    assert all(told.values())
+
+
+def test_a_clean_twin_holds_the_bases(shop: Path, tmp_path: Path) -> None:
+    build_clean(shop, tmp_path / "clean.duckdb")
+    assert counts(tmp_path / "clean.duckdb", "SELECT count(*) FROM duckdb_tables()") == 3
+    assert counts(tmp_path / "clean.duckdb", 'SELECT count(*) FROM "Order_lines"') == ROWS
+
+
+def test_copies_drift_and_partitions_do_not(shop: Path, tmp_path: Path) -> None:
+    path = tmp_path / "lake.duckdb"
+    truth = build_lake(shop, path, seed=3, drifts=True)
+    copies = {n: t for n, t in truth["tables"].items() if t["kind"] not in ("base", "partition") and t["parent"]}
+    drifted = {n: t["drift"] for n, t in copies.items() if t["rule"] != "exact copy" or t["drift"]}
+    assert set(drifted.values()) == set(DRIFTS)
+    with closing(duck.connect(str(path), read_only=True)) as connection:
+        columns = {
+            n: {row[0]: row[1] for row in connection.execute(f"DESCRIBE {duck.quote(n)}").fetchall()}
+            for n in truth["tables"]
+        }
+    for name, entry in copies.items():
+        here, there = columns[name], columns[entry["parent"]]
+        if "drift" in truth["tables"][entry["parent"]]:
+            continue
+        kept = len(here.items() & there.items())
+        expected = {
+            "renamed": (len(there), len(there) - 1),
+            "added": (len(there) + 1, len(there)),
+            "dropped": (len(there) - 1, len(there) - 1),
+            "retyped": (len(there), len(there) - 1),
+            "reordered": (len(there), len(there)),
+        }
+        assert (len(here), kept) == expected[entry["drift"]], name
+
+
+@given(seed=st.integers(0, 1000), spared=st.sets(st.sampled_from("abc")))
+def test_drift_spares_what_it_must_and_loses_no_row(seed: int, spared: set[str]) -> None:
+    table = pa.table({"a": [1, 2, 3], "b": ["x", "y", "z"], "c": [1.5, None, 2.5]})
+    changed, how = drift(table, np.random.default_rng(seed), spared)
+    assert how in DRIFTS
+    assert changed.num_rows == 3
+    for name in spared:
+        assert changed.schema.field(name).type == table.schema.field(name).type
+        assert sorted(map(str, changed[name].to_pylist())) == sorted(map(str, table[name].to_pylist()))
+
+
+def test_the_command_makes_a_lake_with_its_clean_twin(shop: Path, tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from suffice.cli import cli
+
+    arguments = ["evaluate", "lake", str(shop), "--out", str(tmp_path / "lakes"), "--described", "--json"]
+    told = json.loads(CliRunner().invoke(cli, arguments).output)
+    assert told["tables"] == len(json.loads(Path(told["truth"]).read_text())["tables"])
+    assert {p.name for p in (tmp_path / "lakes").glob("*.duckdb")} == {"shop.duckdb", "shop_clean.duckdb"}
+    for flag, pattern in (("--opaque", r"\w+_[a-z]\d[a-z]\d"), ("--opaque=full", r"t_[a-z]\d[a-z]\d")):
+        done = CliRunner().invoke(cli, ["evaluate", "lake", str(shop), "--out", str(tmp_path / "x"), flag, "--json"])
+        tables = json.loads(Path(json.loads(done.output)["truth"]).read_text())["tables"]
+        assert all(re.fullmatch(pattern, name) for name in tables)
 
 
 def test_listed_references_count_like_declared_ones_and_duckdb_is_read(tmp_path: Path) -> None:

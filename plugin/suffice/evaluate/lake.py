@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from suffice.errors import SourceError
+from suffice.evaluate.drift import drift
 from suffice.libs import duck
 
 if TYPE_CHECKING:
@@ -27,8 +28,10 @@ __all__ = [
     "DEGRADED",
     "Base",
     "Messy",
+    "Opaque",
     "blank",
     "break_references",
+    "build_clean",
     "build_lake",
     "read_bases",
     "repeat_rows",
@@ -107,14 +110,25 @@ def break_references(table: pa.Table, rng: np.random.Generator, columns: Sequenc
 class Messy:
     """A lake being filled: writes each table into the DuckDB file and keeps the truth about it.
 
-    `name_for(base, wanted)` decides what a table is called; it must give a new name each time.
+    `name_for(base, wanted)` decides what a table is called; it must give a new name each time. With `drifts` each
+    copy gets one change of its schema, noted as `drift`; with `described` each table tells its lineage in a comment.
     """
 
-    def __init__(self, path: Path, *, seed: int, name_for: Callable[[str, str], str]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        seed: int,
+        name_for: Callable[[str, str], str],
+        drifts: bool = False,
+        described: bool = False,
+    ) -> None:
         path.unlink(missing_ok=True)
         self.rng = np.random.default_rng(seed)
         self.truth: dict[str, Any] = {"format": 1, "seed": seed, "tables": {}, "inherited": {}, "not_carried": []}
         self._name_for = name_for
+        self._drifts = drifts
+        self._described = described
         self._connection = duck.connect(str(path))
 
     def close(self) -> None:
@@ -133,6 +147,9 @@ class Messy:
     ) -> str:
         """Write `table`; `base` is the truth's name of the clean table, `parent` the lake's table it was made from."""
         name = self._name_for(base, wanted)
+        drifted: dict[str, str] = {}
+        if self._drifts and kind not in ("base", "partition"):
+            table, drifted["drift"] = drift(table, self.rng, columns)
         self._connection.register("__planted", table)
         try:
             self._connection.execute(f"CREATE TABLE {duck.quote(name)} AS SELECT * FROM __planted")
@@ -145,7 +162,11 @@ class Messy:
             "parent": parent,
             "rows": table.num_rows,
             "columns": list(columns),
+            **drifted,
         }
+        if self._described:
+            told = duck.text(_DESCRIPTIONS[kind].format(parent=parent, rule=rule.replace('"', "")))
+            self._connection.execute(f"COMMENT ON TABLE {duck.quote(name)} IS {told}")
         return name
 
     def plant(
@@ -194,6 +215,18 @@ PLANTS: dict[str, tuple[str, str, _Make]] = {
 }
 
 
+_DESCRIPTIONS = {
+    "base": "The table as its source delivers it",
+    "identical": "Production copy of {parent}, clean",
+    "partition": "Rows of {parent} where {rule}",
+    "subset_of": "Part of {parent}: {rule}",
+    "duplicate_rows": "Copy of {parent} with repeated rows: {rule}",
+    "missing_values": "Copy of {parent} with values missing: {rule}",
+    "broken_reference": "Copy of {parent} with broken references: {rule}",
+}
+"""What `described` says of each kind: the lineage that a careful owner would write down."""
+
+
 def _unable(what: str, table: pa.Table, references: Sequence[str]) -> str:
     if table.num_rows < _LEAST_ROWS and what != "prod":
         return f"fewer than {_LEAST_ROWS} rows"
@@ -218,12 +251,17 @@ def _orphan_shares(base: Base, bases: Mapping[str, Base]) -> dict[str, float]:
 # a lake from any database
 
 
+Opaque = Literal["", "subject", "full"]
+
+
 def build_lake(
     source: Path,
     out: Path,
     *,
     seed: int,
-    opaque: bool = False,
+    opaque: Opaque = "",
+    described: bool = False,
+    drifts: bool = False,
     references: Mapping[str, Mapping[str, tuple[str, str]]] | None = None,
     partitions: int = 6,
     factor: int = 17,
@@ -233,61 +271,85 @@ def build_lake(
     The truth is also written to `out` with the suffix `.truth.json`. `references` adds reference columns that the
     database does not declare. Every kind is planted on every base that can carry it and on a third of its partitions
     (at most `partitions` a base), then on random tables until there are `factor` times as many tables as bases.
-    `opaque` names every table, the bases too, by subject and a random suffix.
+
+    `opaque` names every table, the bases too, by a random suffix: after its subject, or alone ("full"). `drifts`
+    changes the schema of each copy. `described` is the lake of the published experiment instead: partitions are named
+    after column and value, references are the columns that end in `_id`, each table's comment tells where it is from.
     """
     bases = read_bases(source, references or {})
-    namer = _Names(seed, opaque)
-    lake = Messy(out, seed=seed, name_for=namer)
-    lake.truth |= {"source": source.name, "opaque": opaque}
+    lake = Messy(out, seed=seed, name_for=_Names(seed, opaque), drifts=drifts, described=described)
+    lake.truth |= {"source": source.name, "opaque": opaque, "described": described, "drifts": drifts}
+    plan = _Plan(lake, by_suffix=described)
     try:
-        carriers: list[tuple[str, Base, pa.Table]] = []
         for base in bases.values():
             lake.note_inherited(base, bases)
-            root = lake.add(base.name, base.table, base=base.name, kind="base", rule="")
-            carriers.append((root, base, base.table))
-            parts = []
-            for label, rule, column, table in _partitions(base, partitions):
-                name = lake.add(
-                    f"{base.name}_{label}",
-                    table,
-                    base=base.name,
-                    kind="partition",
-                    rule=rule,
-                    parent=root,
-                    columns=[column],
-                )
-                parts.append((name, base, table))
-            for what in ("prod", *PLANTS):
-                chosen = lake.rng.permutation(len(parts))[: -(-len(parts) // 3)]
-                for name, _, table in [(root, base, base.table), *(parts[i] for i in sorted(chosen))]:
-                    _plant(lake, what, name, base, table)
-            carriers += parts
-        _fill_up(lake, carriers, factor * len(bases))
+            plan.base(base, partitions)
+        plan.fill_up(factor * len(bases))
     finally:
         lake.close()
     out.with_suffix(".truth.json").write_text(json.dumps(lake.truth, indent=1) + "\n", encoding="utf-8")
     return lake.truth
 
 
-def _plant(lake: Messy, what: str, name: str, base: Base, table: pa.Table) -> str | None:
-    suffix = "stg" if what.startswith("stg") else what
-    return lake.plant(what, name, table, wanted=f"{name}_{suffix}", references=list(base.references))
+def build_clean(source: Path, out: Path) -> None:
+    """Write the tables of `source` that have rows into the DuckDB file `out`: the clean twin of a messy lake."""
+    lake = Messy(out, seed=0, name_for=_Names(0, ""))
+    try:
+        for base in read_bases(source, {}).values():
+            lake.add(base.name, base.table, base=base.name, kind="base", rule="")
+    finally:
+        lake.close()
 
 
-def _fill_up(lake: Messy, carriers: Sequence[tuple[str, Base, pa.Table]], wanted: int) -> None:
-    able = [c for c in carriers if c[2].num_rows >= _LEAST_ROWS]
-    kinds = ["prod", *PLANTS]
-    while able and len(lake.truth["tables"]) < wanted:
-        name, base, table = able[int(lake.rng.integers(len(able)))]
-        what = kinds[int(lake.rng.integers(len(kinds)))]
-        if not _unable(what, table, list(base.references)):
-            _plant(lake, what, name, base, table)
+class _Plan:
+    """What is planted on a lake, and on which tables more of it can be. `by_suffix` takes the columns that end in
+    `_id` for references, and names partitions after column and value."""
+
+    def __init__(self, lake: Messy, *, by_suffix: bool) -> None:
+        self._lake = lake
+        self._by_suffix = by_suffix
+        self._carriers: list[tuple[str, Base, pa.Table]] = []
+
+    def base(self, base: Base, partitions: int) -> None:
+        """The base, its partitions, and every kind of copy on it and on a third of them."""
+        lake = self._lake
+        root = lake.add(base.name, base.table, base=base.name, kind="base", rule="")
+        parts = []
+        for label, rule, column, table in _partitions(base, partitions):
+            wanted = f"{base.name}_{column}_{label}" if self._by_suffix else f"{base.name}_{label}"
+            name = lake.add(wanted, table, base=base.name, kind="partition", rule=rule, parent=root, columns=[column])
+            parts.append((name, base, table))
+        for what in ("prod", *PLANTS):
+            chosen = lake.rng.permutation(len(parts))[: -(-len(parts) // 3)]
+            for name, _, table in [(root, base, base.table), *(parts[i] for i in sorted(chosen))]:
+                self._plant(what, name, base, table)
+        self._carriers += [(root, base, base.table), *parts]
+
+    def fill_up(self, wanted: int) -> None:
+        """Random kinds on random tables until there are `wanted` tables."""
+        lake = self._lake
+        able = [c for c in self._carriers if c[2].num_rows >= _LEAST_ROWS]
+        kinds = ["prod", *PLANTS]
+        while able and len(lake.truth["tables"]) < wanted:
+            name, base, table = able[int(lake.rng.integers(len(able)))]
+            what = kinds[int(lake.rng.integers(len(kinds)))]
+            if not _unable(what, table, self._references(base)):
+                self._plant(what, name, base, table)
+
+    def _plant(self, what: str, name: str, base: Base, table: pa.Table) -> None:
+        suffix = "stg" if what.startswith("stg") else what
+        self._lake.plant(what, name, table, wanted=f"{name}_{suffix}", references=self._references(base))
+
+    def _references(self, base: Base) -> list[str]:
+        if self._by_suffix:
+            return [name for name in base.table.column_names if name.lower().endswith("_id")]
+        return list(base.references)
 
 
 class _Names:
-    """Names for the tables of a lake: telling ones, or the subject with a random suffix."""
+    """Names for the tables of a lake: telling ones, or a random suffix after the subject or alone."""
 
-    def __init__(self, seed: int, opaque: bool) -> None:
+    def __init__(self, seed: int, opaque: Opaque) -> None:
         self._rng = np.random.default_rng([seed, 1])
         self._opaque = opaque
         self._taken: set[str] = set()
@@ -306,7 +368,7 @@ class _Names:
         letters = "abcdefghjkmnpqrstuvwxyz"
         a, b = (letters[i] for i in self._rng.integers(len(letters), size=2))
         c, d = self._rng.integers(10, size=2)
-        return f"{subject}_{a}{c}{b}{d}"
+        return f"{'t' if self._opaque == 'full' else subject}_{a}{c}{b}{d}"
 
 
 def _partitions(base: Base, most: int) -> Iterator[tuple[str, str, str, pa.Table]]:
