@@ -106,7 +106,10 @@ class Embedder(Protocol):
 
 
 class Policy(Protocol):
-    """From a task to a Selection. `rules` ships; a model drives the same tools."""
+    """From a task to a Selection. `rules` ships; a model drives the same tools.
+
+    The entry point is called with the home and the memory mode.
+    """
 
     name: str
 

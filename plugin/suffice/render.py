@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["asset", "check", "comparison", "evaluation", "figures", "hits", "related", "report", "selection"]
+__all__ = [
+    "asset",
+    "check",
+    "comparison",
+    "evaluation",
+    "figures",
+    "hits",
+    "memories",
+    "related",
+    "report",
+    "selection",
+]
 
 _STATUS_STYLE = {"sufficient": "bold green", "insufficient": "bold red", "needs_binding": "bold yellow"}
 _STATE_STYLE = {"ok": "green", "stale": "yellow", "missing": "yellow", "broken": "bold red", "info": "dim"}
@@ -203,6 +214,18 @@ def _grid(*heads: str) -> Any:
     for head in heads:
         grid.add_column(head, no_wrap=True)
     return grid
+
+
+def memories(answer: Mapping[str, Any]) -> None:
+    for memory in answer["memories"]:
+        used = f", used {memory['uses']} times" if memory["uses"] else ""
+        _say(f"[bold]{memory['id']}[/]  {memory['outcome']}, {memory['provenance']}{used}")
+        _say(f"    {_safe(memory['intent'])}")
+        _say(f"    [cyan]{_safe(', '.join(memory['objects']))}[/]")
+        if memory["held_back"]:
+            _say(f"    [yellow]held back:[/] {_safe(memory['held_back'])}")
+    if not answer["memories"]:
+        _say("nothing is remembered yet")
 
 
 def figures(answer: Mapping[str, Any], indent: int = 0) -> None:

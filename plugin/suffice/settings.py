@@ -35,6 +35,9 @@ class Settings(BaseSettings):
     embedder: str = Field("minilm-onnx", description="Entry point of `suffice.embedders` that index and search use")
     embedder_model: str = Field("", description="Folder of another model for the embedder; empty: the packaged one")
     policy: str = Field("rules", description="Entry point of `suffice.policies` that `select` uses")
+    memory: Literal["off", "push", "pull", "after-look"] = Field(
+        "after-look", description="Whether memories of solved tasks may move an answer, and when (`select --memory`)"
+    )
     max_rows: int = Field(1_000_000, ge=1_000, description="Rows of a table fetched for profiling; above it, a sample")
     max_values: int = Field(1_000, ge=0, description="Distinct texts of a column kept for value look-up; 0 keeps none")
     query_timeout_s: float = Field(60.0, gt=0, description="Seconds after which one statement on the data is cut")

@@ -72,29 +72,31 @@ class LocalCatalog:
         The latest is version 0; the value it replaces is kept as the next higher version. An unchanged one writes
         nothing: run ids, time stamps and the like (`VOLATILE`) are no change.
         """
-        latest = {(urn, aspect): value for urn, aspect, value in items}
-        a, now, written = t.aspects, time.time(), 0
         with t.batch(self.engine) as connection:
-            held = self._digests(connection, latest)
-            fresh = []
-            for (urn, aspect), value in latest.items():
-                mark = digest(_stable({k: v for k, v in value.items() if k not in VOLATILE}))
-                before = held.get((urn, aspect))
-                if before == mark:
-                    continue
-                if before is not None:
-                    top = sa.select(sa.func.max(a.c.version)).where(a.c.urn == urn, a.c.aspect == aspect)
-                    here = sa.and_(a.c.urn == urn, a.c.aspect == aspect, a.c.version == 0)
-                    version = (connection.execute(top).scalar_one() or 0) + 1
-                    connection.execute(sa.update(a).where(here).values(version=version))
-                fresh.append(
-                    {"urn": urn, "aspect": aspect, "version": 0, "value": dict(value), "digest": mark,
-                     "created_at": now, "run_id": run_id}
-                )  # fmt: skip
-                written += 1
-            if fresh:
-                connection.execute(sa.insert(a), fresh)
-        return written
+            return self.put_within(connection, items, run_id=run_id)
+
+    def put_within(
+        self, connection: sa.Connection, items: Iterable[tuple[str, str, Mapping[str, Any]]], *, run_id: str = ""
+    ) -> int:
+        """`put_many` as a part of the caller's transaction."""
+        latest = {(urn, aspect): value for urn, aspect, value in items}
+        a, now, fresh = t.aspects, time.time(), list[dict[str, Any]]()
+        held = self._digests(connection, latest)
+        for (urn, aspect), value in latest.items():
+            mark = digest(_stable({k: v for k, v in value.items() if k not in VOLATILE}))
+            before = held.get((urn, aspect))
+            if before == mark:
+                continue
+            if before is not None:
+                top = sa.select(sa.func.max(a.c.version)).where(a.c.urn == urn, a.c.aspect == aspect)
+                here = sa.and_(a.c.urn == urn, a.c.aspect == aspect, a.c.version == 0)
+                version = (connection.execute(top).scalar_one() or 0) + 1
+                connection.execute(sa.update(a).where(here).values(version=version))
+            row = {"urn": urn, "aspect": aspect, "version": 0, "value": dict(value), "digest": mark}
+            fresh.append({**row, "created_at": now, "run_id": run_id})
+        if fresh:
+            connection.execute(sa.insert(a), fresh)
+        return len(fresh)
 
     def _digests(self, connection: sa.Connection, wanted: Mapping[tuple[str, str], Any]) -> dict[tuple[str, str], str]:
         a, urns = t.aspects, sorted({urn for urn, _ in wanted})

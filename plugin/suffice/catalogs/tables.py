@@ -10,9 +10,12 @@ import sqlalchemy as sa
 
 from suffice.errors import NotReady, SufficeError
 
-__all__ = ["FORMAT", "aspects", "connect", "evidence", "findings", "meta", "metadata", "runs", "sources", "units"]
+__all__ = [
+    "FORMAT", "aspects", "batch", "connect", "evidence", "findings", "memories", "memory_objects", "meta", "metadata",
+    "runs", "sources", "units",
+]  # fmt: skip
 
-FORMAT = 1
+FORMAT = 2
 """Version of the stored format; a newer one is refused, an older one migrated."""
 
 metadata = sa.MetaData()
@@ -88,6 +91,30 @@ runs = sa.Table(
     sa.Column("report", sa.JSON, nullable=False),
 )
 
+memories = sa.Table(
+    "memories",
+    metadata,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("intent", sa.Text, nullable=False),
+    sa.Column("outcome", sa.String(20), nullable=False),
+    sa.Column("provenance", sa.String(20), nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+    sa.Column("learned_at", sa.Float, nullable=False),
+    sa.Column("uses", sa.Integer, nullable=False),
+    sa.Column("last_use", sa.Float),
+    sa.Column("embedder", sa.String(200), nullable=False),
+    sa.Column("vector", sa.LargeBinary, nullable=False, doc="float32, of the intent"),
+)
+
+memory_objects = sa.Table(
+    "memory_objects",
+    metadata,
+    sa.Column("memory", sa.String(32), primary_key=True),
+    sa.Column("urn", sa.String(500), primary_key=True, index=True),
+    sa.Column("column", sa.String(500), primary_key=True, doc="empty for the table itself"),
+    sa.Column("fingerprint", sa.String(32), nullable=False, doc="of the table's schema when it was learned"),
+)
+
 meta = sa.Table(
     "meta", metadata, sa.Column("key", sa.String(50), primary_key=True), sa.Column("value", sa.Text, nullable=False)
 )
@@ -121,9 +148,18 @@ def connect(url: str, *, create: bool) -> sa.Engine:
         raise SufficeError(
             f"the catalog at {where} is damaged: {error.orig}", mend="move it away and ingest again"
         ) from error
+    if int(found) < FORMAT:
+        _migrate(engine)
     if int(found) > FORMAT:
         raise SufficeError(f"the catalog has format {found}, this version reads up to {FORMAT}", mend="upgrade suffice")
     return engine
+
+
+def _migrate(engine: sa.Engine) -> None:
+    """From format 1 to 2 tables were added and none was changed."""
+    with engine.begin() as connection:
+        metadata.create_all(connection)
+        connection.execute(sa.update(meta).where(meta.c.key == "format").values(value=str(FORMAT)))
 
 
 def _sqlite_pragmas(connection: Any, _record: Any) -> None:

@@ -111,6 +111,11 @@ class Index:
     def generation(self) -> str:
         return self._generation.name
 
+    @property
+    def embedder_name(self) -> str:
+        """Of the embedder that this generation was built with."""
+        return self._generation.manifest.embedder
+
     def __len__(self) -> int:
         return int(self._generation.manifest.counts["tables"])
 

@@ -31,26 +31,31 @@ class Selector:
         return self._policy.select(task, scope or Scope()).to_json()
 
 
-def open_selector(home: Home, policy: str = "") -> Selector:
-    """A selector of the named policy (the site's by default), to be asked many times."""
-    return Selector(registry.load("policies", policy or home.settings.policy)(home))
+def open_selector(home: Home, policy: str = "", memory: str = "") -> Selector:
+    """A selector of the named policy and memory mode (the site's by default), to be asked many times."""
+    made = registry.load("policies", policy or home.settings.policy)
+    return Selector(made(home, memory or home.settings.memory))
 
 
-def select_one(home: Home, task: str, *, scope: Scope | None = None, policy: str = "") -> dict[str, Any]:
+def select_one(
+    home: Home, task: str, *, scope: Scope | None = None, policy: str = "", memory: str = ""
+) -> dict[str, Any]:
     """The Selection of one task, as JSON."""
     if not task.strip():
         raise UsageError("the task is empty", mend="say in words what is to be found out")
-    return open_selector(home, policy).select(task, scope)
+    return open_selector(home, policy, memory).select(task, scope)
 
 
-def select_tasks(home: Home, tasks: Path, out: Path, *, scope: Scope, policy: str, report: Report) -> None:
+def select_tasks(
+    home: Home, tasks: Path, out: Path, *, scope: Scope, policy: str, report: Report, memory: str = ""
+) -> None:
     """Answer each line of `tasks` ({id, question, scope?}) with a line of `out` (the id and a Selection).
 
     A line that cannot be read or answered is reported, and the others are answered. `out` appears whole at the end.
     """
     if not tasks.is_file():
         raise UsageError(f"no file '{tasks}'", mend="give a file with a JSON object {id, question} a line")
-    selector = open_selector(home, policy)
+    selector = open_selector(home, policy, memory)
     aside = out.with_name(f"{out.name}.{os.getpid()}.part")
     try:
         with aside.open("w", encoding="utf-8") as answers:

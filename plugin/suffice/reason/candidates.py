@@ -7,7 +7,7 @@ graphs", 1980). So sets of more than four tables are found without enumerating t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations
@@ -54,8 +54,10 @@ def table_scores(grounding: Grounding) -> NDArray[np.float64]:
     return said / whole + 0.5 * held + 0.5 * grounding.likeness + 0.4 * grounding.named
 
 
-def enumerate_sets(grounding: Grounding, barred: AbstractSet[int] = frozenset()) -> Candidates:
-    """The candidate sets, without the nodes that `barred` holds as long as others are there."""
+def enumerate_sets(
+    grounding: Grounding, barred: AbstractSet[int] = frozenset(), also: Iterable[tuple[int, ...]] = ()
+) -> Candidates:
+    """The candidate sets without the nodes that `barred` holds, and the sets of `also` in any case."""
     score = table_scores(grounding)
     nodes = grounding.nodes
     sources = nodes.source
@@ -76,6 +78,11 @@ def enumerate_sets(grounding: Grounding, barred: AbstractSet[int] = frozenset())
         apart.sort(key=lambda p: -(score[p[0]] + score[p[1]]))
         sets += apart[:_PAIRS]
         pieces += [2] * len(apart[:_PAIRS])
+    known = set(sets)
+    for one in dict.fromkeys(also):
+        if one and one not in known:
+            sets.append(one)
+            pieces.append(1 if is_connected(one, nodes) else 2)
     members = np.full((len(sets), LARGEST), -1, dtype=np.intp)
     bridge = np.zeros((len(sets), LARGEST), dtype=bool)
     for i, one in enumerate(sets):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from suffice.memory.recall import Recall, Recalled
+from suffice.memory.store import MemoryStore
 from suffice.model import Alternative, Cost, Missing, Scope, Selection, Union
 from suffice.reason.candidates import Candidates, enumerate_sets, table_scores
 from suffice.reason.demands import Demand, Demands, demands_of, own
@@ -30,12 +33,14 @@ from suffice.reason.figures import set_figures, totals
 from suffice.reason.grounding import Grounding, ground
 from suffice.reason.knowledge import Knowledge
 from suffice.reason.nodes import Nodes, nodes_of
+from suffice.reason.remembered import Mode, Remembered, remembered_sets
 from suffice.reason.requirements import Task, parse
 from suffice.reason.score import Choice, Weights, choose, logistic, weights
 from suffice.reason.shards import members_needed, out_of_time
 
 if TYPE_CHECKING:
     from suffice.catalogs.home import Home
+    from suffice.index.search import Index
 
 __all__ = ["RulesPolicy"]
 
@@ -50,26 +55,50 @@ class RulesPolicy:
 
     name = "rules"
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, memory: Mode = "after-look") -> None:
         self._home = home
+        self._mode: Mode = memory
         self._nodes: dict[Scope, Nodes] = {}
 
     @cached_property
     def knowledge(self) -> Knowledge:
-        from suffice.index.search import Index
         from suffice.reason.load import load_knowledge
 
+        return load_knowledge(self._home, self._index)
+
+    @cached_property
+    def _index(self) -> Index:
+        from suffice.index.search import Index
+
         self._home.require_catalog()
-        return load_knowledge(self._home, Index.open(self._home))
+        return Index.open(self._home)
+
+    @cached_property
+    def _recall(self) -> Recall:
+        return Recall(self._home, self._index.embedder_name)
 
     def select(self, task: str, scope: Scope) -> Selection:
         """Raises UsageError for a task without words, NotReady without an index."""
         started = time.perf_counter()
         knowledge = self.knowledge
         parsed = parse(task, knowledge)
-        selection = answer(parsed, knowledge, self._nodes_in(scope), weights())
+        nodes = self._nodes_in(scope)
+        memory = remembered_sets(self._near(parsed.text), nodes, self._mode)
+        selection = answer(parsed, knowledge, nodes, weights(), memory)
+        self._note_use(memory)
         seconds = round(time.perf_counter() - started, 4)
-        return _with_cost(selection, Cost(steps=1, seconds=seconds))
+        return replace(selection, cost=Cost(steps=1, seconds=seconds))
+
+    def _near(self, task: str) -> list[Recalled]:
+        """The memories nearest to a task; none when memory is off, or without an embedder."""
+        if self._mode == "off" or not len(self._recall) or self._index.notes:
+            return []
+        return self._recall.nearest(self.knowledge.embed([task[:2000]])[0])
+
+    def _note_use(self, memory: Remembered) -> None:
+        used = [told["id"] for told in memory.told if told["used"]]
+        if used:
+            MemoryStore(self._home.catalog).used(used)
 
     def _nodes_in(self, scope: Scope) -> Nodes:
         if scope not in self._nodes:
@@ -77,13 +106,7 @@ class RulesPolicy:
         return self._nodes[scope]
 
 
-def _with_cost(selection: Selection, cost: Cost) -> Selection:
-    from dataclasses import replace
-
-    return replace(selection, cost=cost)
-
-
-def answer(task: Task, knowledge: Knowledge, nodes: Nodes, w: Weights) -> Selection:
+def answer(task: Task, knowledge: Knowledge, nodes: Nodes, w: Weights, memory: Remembered) -> Selection:
     """The Selection for a parsed task among `nodes`."""
     if not len(nodes):
         return Selection(
@@ -91,12 +114,15 @@ def answer(task: Task, knowledge: Knowledge, nodes: Nodes, w: Weights) -> Select
         )
     g = ground(task, knowledge, nodes)
     demands = demands_of(task, g)
-    candidates = enumerate_sets(g, out_of_time(task, knowledge, nodes))
+    candidates = enumerate_sets(g, out_of_time(task, knowledge, nodes), memory.sets)
     if not len(candidates):
         candidates = enumerate_sets(g)
     counts = np.array([float(len(_tables(task, knowledge, members))) for members in nodes.members])
     figures = features(g, candidates, demands)
-    choice = choose(candidates, w.score(figures), counts)
+    score = w.score(figures)
+    choice = choose(candidates, score, counts)
+    if memory.recalled:
+        choice = choose(candidates, score + memory.lift(candidates, choice, score, figures), counts)
     picked = necessary([int(i) for i in candidates.members[choice.best] if i >= 0], g, demands)
     tables = tuple(_tables(task, knowledge, g.nodes.members[node]) for node in picked)
     chosen = Answer(tuple(picked), tables)
@@ -117,6 +143,7 @@ def answer(task: Task, knowledge: Knowledge, nodes: Nodes, w: Weights) -> Select
         missing=missing,
         left_out=left_out_of(chosen, g, table_scores(g).tolist()),
         justification=_justification(task, knowledge, chosen, len(edges), missing, demands, found),
+        memory={"mode": memory.mode, "recalled": memory.told},
     )
 
 
