@@ -28,6 +28,8 @@ INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT",
 NUMBERS = {*INTEGERS, "HUGEINT", "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN"}
 TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
 _MAX_CELLS = 60_000_000
+_KEPT_CELLS = 30_000_000
+_LEAST_KEPT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +94,8 @@ class Contents:
     doubles, and numbers or times kept as text by what the text means. `columns` are those that all tables have.
     """
 
-    def __init__(self, engine: Engine, assets: Iterable[Asset], *, kept: int = 3) -> None:
+    def __init__(self, engine: Engine, assets: Iterable[Asset]) -> None:
         self._engine = engine
-        self._kept = kept
         self._cells: OrderedDict[str, Cells] = OrderedDict()
         types: dict[str, set[str]] = {}
         own: dict[str, dict[str, str]] = {}
@@ -120,7 +121,7 @@ class Contents:
         return Content(asset, relation.sql, relation.rows, values, counts)
 
     def cells(self, content: Content) -> Cells | None:
-        """The cell hashes of a table; None when they would not fit into memory. The last few are kept."""
+        """The cell hashes of a table; None when they would not fit into memory. Those used last are kept."""
         if content.distinct * len(self.columns) > _MAX_CELLS:
             return None
         urn = content.asset.urn
@@ -137,8 +138,9 @@ class Contents:
         first = order[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else order
         cells = Cells(self.columns, [np.asarray(raw[f"c{i}"], np.uint64)[first] for i in range(len(expressions))])
         self._cells[urn] = cells
-        while len(self._cells) > self._kept:
-            self._cells.popitem(last=False)
+        held = sum(len(kept) for kept in self._cells.values()) * len(self.columns)
+        while held > _KEPT_CELLS and len(self._cells) > _LEAST_KEPT:
+            held -= len(self._cells.popitem(last=False)[1]) * len(self.columns)
         return cells
 
     def _expressions(self, asset: Asset) -> list[str]:

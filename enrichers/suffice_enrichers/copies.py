@@ -138,10 +138,13 @@ def _judge(tables: Sequence[Content], contents: Contents, references: set[int], 
     """The relation of each table (no two of equal content) to the table that explains it best, if any does."""
     found: list[Copy] = []
     for table, origins in _candidates(tables):
-        explained = (explain(table, origin, contents.cells, references) for origin in origins)
-        copies = [copy for copy in explained if copy is not None]
-        # That rows are contained in a nearer table says less than what a farther one explains.
-        copy = next((c for c in copies if c.relation != "contained"), copies[0] if copies else None)
+        copy: Copy | None = None
+        for origin in origins:
+            # That rows are contained in a nearer table says less than what a farther one explains.
+            other = explain(table, origin, contents.cells, references)
+            copy = copy if other is None or (copy is not None and other.relation == "contained") else other
+            if copy is not None and copy.relation != "contained":
+                break
         if copy is not None:
             found.append(refine(copy, contents, engine))
     return _confirmed(found)
