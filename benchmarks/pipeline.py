@@ -30,14 +30,15 @@ WARM = """
 import json, sys, time
 from pathlib import Path
 from suffice.catalogs.home import Home
-from suffice.reason.batch import select_one
+from suffice.reason.batch import open_selector
 home = Home(Path(sys.argv[1]))
 tasks = [json.loads(line)["question"] for line in open(sys.argv[2])][::150]
-select_one(home, tasks[0], policy="rules")
+selector = open_selector(home, "rules")
+selector.select(tasks[0])
 taken = []
 for task in tasks[1:]:
     started = time.process_time()
-    select_one(home, task, policy="rules")
+    selector.select(task)
     taken.append(time.process_time() - started)
 print(sorted(taken)[len(taken) // 2], max(taken))
 """
