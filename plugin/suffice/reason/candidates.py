@@ -71,13 +71,16 @@ def enumerate_sets(
         links = {i: nodes.neighbours[i] & set(chosen) for i in chosen}
         found = _connected_subsets(links, _ENUMERATED)
         found |= _covers(grounding, inside, score)
+        apart = [p for p in combinations(sorted(chosen), 2) if p not in found]
+        apart.sort(key=lambda p: -(score[p[0]] + score[p[1]]))
+        bridged = {pair: _bridged(pair, nodes, inside, score) for pair in apart[:_PAIRS]}
+        found |= {one for one in bridged.values() if one}
         connected.update(found)
         sets += sorted(found)
         pieces += [1] * len(found)
-        apart = [p for p in combinations(sorted(chosen), 2) if p not in found]
-        apart.sort(key=lambda p: -(score[p[0]] + score[p[1]]))
-        sets += apart[:_PAIRS]
-        pieces += [2] * len(apart[:_PAIRS])
+        loose = [pair for pair, one in bridged.items() if not one]
+        sets += loose
+        pieces += [2] * len(loose)
     known = set(sets)
     for one in dict.fromkeys(also):
         if one and one not in known:
@@ -115,6 +118,14 @@ def _best_tables(inside: NDArray[np.intp], score: NDArray[np.float64], nodes: No
     top = set(chosen[:5])
     chosen += [int(i) for i in ranked[_TABLES:] if len(nodes.neighbours[i] & top) >= 2]
     return chosen[: _TABLES + 4]
+
+
+def _bridged(
+    pair: tuple[int, int], nodes: Nodes, inside: NDArray[np.intp], score: NDArray[np.float64]
+) -> tuple[int, ...]:
+    """Two tables with the best one that joins both; () where no table does. Apart they would not suffice."""
+    between = nodes.neighbours[pair[0]] & nodes.neighbours[pair[1]] & {int(i) for i in inside}
+    return tuple(sorted((*pair, max(between, key=lambda i: (score[i], -i))))) if between else ()
 
 
 def is_connected(picked: Sequence[int], nodes: Nodes) -> bool:

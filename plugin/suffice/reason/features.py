@@ -66,7 +66,6 @@ def features(g: Grounding, c: Candidates, demands: Demands) -> dict[str, NDArray
     f["size2"] = size**2
     f["apart"] = c.pieces.astype(np.float64) - 1
     f.update(_needed(g, c, demands, told))
-    f["apart_gap"] = _gap(g, c)
     return f
 
 
@@ -102,18 +101,9 @@ def _own(held: NDArray[np.float64]) -> NDArray[np.float64]:
     return own
 
 
-def _gap(g: Grounding, c: Candidates) -> NDArray[np.float64]:
-    """Of sets in two pieces: whether one more table would connect them."""
-    gap = np.zeros(len(c))
-    for i in np.flatnonzero(c.pieces > 1):
-        a, b = c.members[i, :2]
-        gap[i] = bool(g.nodes.neighbours[a] & g.nodes.neighbours[b])
-    return gap
-
-
 FEATURES = (
     "by_meaning", "by_name_meaning", "unsaid", "generic", "values_lost", "together", "likeness_mean",
     "likeness_best", "mean_likeness", "near_mean", "named_mean", "named_sum", "size", "size2", "apart",
-    "apart_gap", "idle", "idle_bridge", "idle_said", "only_source",
+    "idle", "idle_bridge", "idle_said", "only_source",
 )  # fmt: skip
 """Those that the score weighs; ablation on held-out sources left no other that helps."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def load_knowledge(home: Home, index: Index) -> Knowledge:
     found = _grouped(home.store.findings(_KINDS))
     split = NameSplitter([n for a in assets for n in (a.source, a.schema, a.name, *(c.name for c in a.columns))]).words
     number = {asset.urn: i for i, asset in enumerate(assets)}
-    joins = tuple(_joins(assets, found["join"], number))
+    joins = _through_copies([*_joins(assets, found["join"], number)], found["authoritative"], number)
     families = _families(found["family"], number)
     profiles = {f.urn: TableProfile.from_json(f.value) for fs in found["profile"].values() for f in fs}
     filled = {a.source for a in assets if a.urn in profiles and profiles[a.urn].rows}
@@ -144,6 +145,21 @@ def _joins(
             left_number, right_number = number[asset.urn], number.get(key.ref_urn)
             if right_number is not None and (left_number, key.columns, right_number) not in seen:
                 yield JoinEdge(left_number, key.columns, right_number, key.ref_columns)
+
+
+def _through_copies(
+    joins: Sequence[JoinEdge], found: Mapping[str, Sequence[Finding]], number: Mapping[str, int]
+) -> tuple[JoinEdge, ...]:
+    """The joins, and each join of a copy as one of the table to use instead: what one holds the other does."""
+    use = {number[urn]: number.get(fs[0].value["urn"], number[urn]) for urn, fs in found.items() if urn in number}
+    known = {(e.left, e.left_columns, e.right) for e in joins}
+    kept = list(joins)
+    for edge in joins:
+        left, right = use.get(edge.left, edge.left), use.get(edge.right, edge.right)
+        if left != right and (left, edge.left_columns, right) not in known:
+            known.add((left, edge.left_columns, right))
+            kept.append(replace(edge, left=left, right=right))
+    return tuple(kept)
 
 
 def _share(value: float | int | None) -> float | None:
