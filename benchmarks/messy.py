@@ -1,39 +1,50 @@
 """Answers on messy lakes made from Spider's databases, beside rankings of the same lake.
 
-    BENCH=DIR python benchmarks/messy.py [--seed N] [--databases A,B]
+    BENCH=DIR python benchmarks/messy.py [--seed N] [--databases A,B] [--variants plain,opaque,full,described]
 
-`$BENCH/spider` holds `db/*.sqlite` and `tasks.jsonl`. Each database becomes a lake, with telling and with opaque names,
-and is asked its own questions. Judged by lineage (see `suffice.evaluate.messy`).
+`$BENCH/spider` holds `db/*.sqlite` and `tasks.jsonl`. Each database becomes a lake and is asked its own questions.
+Judged by lineage (see `suffice.evaluate.messy`). `plain` names tell what was done to a copy, `opaque` ones only the
+subject, `full` not even that; `described` is the published experiment's lake, which tells its lineage in comments.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ready import bench_folder
+
 from suffice.catalogs.home import Home
+from suffice.evaluate.answers import asker
 from suffice.evaluate.lake import build_lake
 from suffice.evaluate.messy import degraded_share, lineage_score
-from suffice.evaluate.metrics import bootstrap
+from suffice.evaluate.metrics import Score, bootstrap
+from suffice.evaluate.rankings import LONGEST, RANKINGS
+from suffice.evaluate.tasks import Solved
 from suffice.index.build import build_index
-from suffice.index.search import Index
 from suffice.ingestion.enrich import enrich
 from suffice.ingestion.run import ingest
-from suffice.model import Scope
-from suffice.reason.batch import open_selector
 from suffice.report import Report
 
 DATABASES = ("bike_1", "csu_1", "flight_4", "hr_1", "wine_1")
-CUTS = range(1, 11)
+SELECTORS = ("rules", "bm25", "fused", "vectors-top10")
+VARIANTS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "opaque": {"opaque": "subject"},
+    "full": {"opaque": "full"},
+    "described": {"described": True},
+}
 
 
-def run(database: Path, tasks: list[dict[str, Any]], folder: Path, *, opaque: bool, seed: int) -> dict[str, Any]:
+def run(database: Path, tasks: Sequence[dict[str, Any]], folder: Path, variant: str, seed: int) -> dict[str, Any]:
+    """For each selector the scores of all tasks, and (degraded, all) tables chosen; rankings at their best k."""
     lake = folder / f"{database.stem}.duckdb"
-    truth = build_lake(database, lake, seed=seed, opaque="subject" if opaque else "")
+    truth = build_lake(database, lake, seed=seed, **VARIANTS[variant])
     home, report = Home(folder / "home", create=True), Report("benchmark")
     with home.writing():
         ingest(home, str(lake), None, report)
@@ -41,63 +52,65 @@ def run(database: Path, tasks: list[dict[str, Any]], folder: Path, *, opaque: bo
         build_index(home, report)
     for subject, why in report.failures:
         print(f"  failed {subject}: {why}")
-    selector, index = open_selector(home, "rules"), Index.open(home)
-    names = {a.urn: a.name for a in home.catalog.assets()}
-    chosen = [[t["table"] for t in selector.select(task["question"])["tables"]] for task in tasks]
-    hits = [[names[h.urn] for h in index.search(task["question"], k=max(CUTS), scope=Scope())] for task in tasks]
-    f1 = [lineage_score(truth, t["gold_tables"], t["filters"], c).f1 for t, c in zip(tasks, chosen, strict=True)]
-    cut = max(CUTS, key=lambda k: _mean(_ranked(truth, tasks, hits, k)))
-    degraded, picked = degraded_share(truth, chosen)
-    spoiled, shown = degraded_share(truth, [h[:cut] for h in hits])
-    return {
-        "tables": len(truth["tables"]),
-        "f1": f1,
-        "degraded": degraded,
-        "picked": picked,
-        "fused": _ranked(truth, tasks, hits, cut),
-        "k": cut,
-        "fused_degraded": spoiled / max(1, shown),
-    }
+    told: dict[str, Any] = {"tables": len(truth["tables"])}
+    for name in SELECTORS:
+        ask = asker(home, name)
+        answers = [ask(Solved(t["id"], t["db"], t["question"], ()))["tables"] for t in tasks]
+        chosen = [[table.split(".", 1)[1] for table in tables] for tables in answers]
+        cuts = range(1, LONGEST + 1) if name in RANKINGS and RANKINGS[name].cut is None else [None]
+        scored = {k: judged(truth, tasks, chosen, k) for k in cuts}
+        k = max(scored, key=lambda cut: sum(s.f1 for s in scored[cut]))
+        told[name] = (scored[k], degraded_share(truth, [c[:k] for c in chosen]))
+    return told
 
 
-def _ranked(truth: dict[str, Any], tasks: list[dict[str, Any]], hits: list[list[str]], k: int) -> list[float]:
-    return [lineage_score(truth, t["gold_tables"], t["filters"], h[:k]).f1 for t, h in zip(tasks, hits, strict=True)]
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
+def judged(
+    truth: dict[str, Any], tasks: Sequence[dict[str, Any]], chosen: Sequence[list[str]], k: int | None
+) -> list[Score]:
+    return [lineage_score(truth, t["gold_tables"], t["filters"], c[:k]) for t, c in zip(tasks, chosen, strict=True)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--databases", default=",".join(DATABASES))
+    parser.add_argument("--variants", default=",".join(VARIANTS))
     arguments = parser.parse_args()
-    bench = Path(os.environ.get("BENCH", ""))
-    if not (bench / "spider" / "tasks.jsonl").is_file():
-        print("messy: no data set; set BENCH to a folder that holds spider/")
+    bench = bench_folder("spider", "db", "tasks.jsonl")
+    if bench is None:
         return
-    lines = (bench / "spider" / "tasks.jsonl").read_text(encoding="utf-8").splitlines()
-    tasks = [json.loads(line) for line in lines]
-    for opaque in (False, True):
-        print(f"names {'opaque' if opaque else 'telling'}")
-        scores: dict[str, list[float]] = {}
-        degraded = picked = 0
+    tasks = [json.loads(line) for line in (bench / "tasks.jsonl").read_text(encoding="utf-8").splitlines()]
+    for variant in arguments.variants.split(","):
+        print(f"\n{variant}, seed {arguments.seed}, 95 % intervals by lake\n")
+        print("| lake | tables | tasks | " + " | ".join(f"{name}: F1, degraded" for name in SELECTORS) + " |")
+        print("|---" * (3 + len(SELECTORS)) + "|", flush=True)
+        scores: dict[str, dict[str, list[Score]]] = defaultdict(dict)
+        shares: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for name in arguments.databases.split(","):
-            own = [t for t in tasks if t["db"] == name]
+            own = [task for task in tasks if task["db"] == name]
             with tempfile.TemporaryDirectory() as folder:
-                source = bench / "spider" / "db" / f"{name}.sqlite"
-                told = run(source, own, Path(folder), opaque=opaque, seed=arguments.seed)
-            scores[name] = told["f1"]
-            degraded, picked = degraded + told["degraded"], picked + told["picked"]
-            print(
-                f"  {name:10} {told['tables']:4} tables {len(own):4} tasks  F1 {_mean(told['f1']):.3f}  degraded "
-                f"{told['degraded']} of {told['picked']}  fused (best k = {told['k']}) F1 {_mean(told['fused']):.3f}, "
-                f"degraded {told['fused_degraded']:.1%}",
-                flush=True,
-            )
-        print(f"  all        F1 {bootstrap(scores)}  mean of lakes {bootstrap(scores, of_groups=True)}  "
-              f"degraded {degraded} of {picked} ({degraded / max(1, picked):.2%})")  # fmt: skip
+                told = run(bench / "db" / f"{name}.sqlite", own, Path(folder), variant, arguments.seed)
+            for selector in SELECTORS:
+                scores[selector][name] = told[selector][0]
+                shares[selector].append(told[selector][1])
+            cells = [f"{mean(told[s][0]):.3f}, {share([told[s][1]])}" for s in SELECTORS]
+            print(f"| {name} | {told['tables']} | {len(own)} | " + " | ".join(cells) + " |", flush=True)
+        for label, of_groups in (("all tasks", False), ("mean of lakes", True)):
+            cells = [f"{bootstrap(f1_of(scores[s]), of_groups=of_groups)}, {share(shares[s])}" for s in SELECTORS]
+            print(f"| {label} | | | " + " | ".join(cells) + " |", flush=True)
+
+
+def f1_of(scores: dict[str, list[Score]]) -> dict[str, list[float]]:
+    return {name: [s.f1 for s in given] for name, given in scores.items()}
+
+
+def mean(scores: Sequence[Score]) -> float:
+    return sum(s.f1 for s in scores) / len(scores)
+
+
+def share(counted: Sequence[tuple[int, int]]) -> str:
+    degraded, chosen = (sum(counts) for counts in zip(*counted, strict=True))
+    return f"{degraded} of {chosen}"
 
 
 if __name__ == "__main__":

@@ -91,10 +91,13 @@ class Contents:
     """Reads the contents of tables that share their column names, in one canonical form a column.
 
     A column that is whole numbers everywhere is compared as such; where the tables disagree, numbers are compared as
-    doubles, and numbers or times kept as text by what the text means. `columns` are those that all tables have.
+    doubles, and numbers or times kept as text by what the text means. `columns` are those that all tables have;
+    `aliases` gives, by urn, columns that a table calls otherwise ({its name: the others'}, lower case).
     """
 
-    def __init__(self, engine: Engine, assets: Iterable[Asset]) -> None:
+    def __init__(
+        self, engine: Engine, assets: Iterable[Asset], aliases: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
         self._engine = engine
         self._cells: OrderedDict[str, Cells] = OrderedDict()
         types: dict[str, set[str]] = {}
@@ -102,9 +105,11 @@ class Contents:
         for asset in assets:
             relation = engine.relation(asset)
             described = engine.query(f"DESCRIBE SELECT * FROM {relation.sql}")
-            own[asset.urn] = {str(row[0]).lower(): str(row[0]) for row in described}
+            alias = (aliases or {}).get(asset.urn, {})
+            own[asset.urn] = {alias.get(name.lower(), name.lower()): name for name in (str(r[0]) for r in described)}
             for row in described:
-                types.setdefault(str(row[0]).lower(), set()).add(str(row[1]).split("(")[0])
+                name = str(row[0]).lower()
+                types.setdefault(alias.get(name, name), set()).add(str(row[1]).split("(")[0])
         shared = sorted(n for n in types if all(n in names for names in own.values()))
         self.columns = tuple(shared)
         self._own = own

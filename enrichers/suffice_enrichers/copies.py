@@ -1,14 +1,15 @@
 """Which tables of a source are copies or parts of another, told by their rows; and which of them to use.
 
 Tables that share their column names are compared by row hashes: each with the few tables that hold most of its rows.
-Names are no evidence; they break a tie between tables of equal content at most.
+A table whose schema has drifted by one column is compared by those that are left. Names are no evidence; they break a
+tie between tables of equal content at most.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from suffice.extend import Lake, Unit, UnitResult
 from suffice.model import Asset, Finding, digest
 from suffice_enrichers.authority import authoritative
 from suffice_enrichers.contents import Content, Contents, positions
+from suffice_enrichers.drift import clusters, names_of, renamed
 from suffice_enrichers.evidence import finding_of
 from suffice_enrichers.ordered import refine
 from suffice_enrichers.relations import Copy, explain
@@ -32,47 +34,99 @@ _SAMPLE = 256
 _CANDIDATES = 6
 _SIBLINGS = 2
 _LEAST_SAME = 2
+_LEAST_COLUMNS = 3
+_LEAST_APART = 0.9
 
 
 class CopiesEnricher:
-    """One unit a group of tables of a source that have the same column names."""
+    """One unit a group of tables of a source that have the same column names, but for one at most."""
 
     name = "copies"
-    version = "3"
+    version = "4"
     after = ("profile", "keys")
 
     def units(self, lake: Lake) -> Iterable[Unit]:
-        groups: dict[tuple[str, tuple[str, ...]], list[Asset]] = defaultdict(list)
+        sources: dict[str, list[Asset]] = defaultdict(list)
         for asset in lake.assets.values():
             # A view holds what its definition says now: it is no copy that could differ from its source.
             if asset.kind == "table" and asset.columns:
-                groups[asset.source, tuple(sorted(c.name.lower() for c in asset.columns))].append(asset)
-        for (source, names), members in sorted(groups.items()):
-            if len(members) > 1:
-                members.sort(key=lambda a: a.urn)
-                # A source that gives no mark is looked at each time.
-                marks = [lake.mark(a) or uuid.uuid4().hex for a in members]
-                inputs = digest(
-                    self.version, [(a.urn, a.schema_digest) for a in members], marks, _references(lake, members)
-                )
-                yield Unit(f"{source}:{digest(names)[:12]}", tuple(a.urn for a in members), inputs)
+                sources[asset.source].append(asset)
+        for source, tables in sorted(sources.items()):
+            for groups in clusters(tables):
+                members = [asset for group in groups for asset in group]
+                if len(members) > 1:
+                    # A source that gives no mark is looked at each time.
+                    marks = [lake.mark(a) or uuid.uuid4().hex for a in members]
+                    inputs = digest(
+                        self.version, [(a.urn, a.schema_digest) for a in members], marks, _references(lake, members)
+                    )
+                    name = f"{source}:{digest(names_of(members[0]))[:12]}"
+                    yield Unit(name, tuple(a.urn for a in members), inputs)
 
     def enrich(self, unit: Unit, lake: Lake) -> UnitResult:
         assets = [lake.assets[urn] for urn in unit.urns]
         readable, notes = _readable(lake, assets)
         if len(readable) < 2:
             return UnitResult(notes=tuple(notes))
-        contents = Contents(lake.rows, readable)
         known = set(_references(lake, assets))
-        references = {i for i, name in enumerate(contents.columns) if name in known}
-        tables = [content for content in map(contents.read, readable) if content.distinct]
-        classes = _classes(tables)
-        copies = list(_identical(classes))
-        copies += _judge([members[0] for members in classes], contents, references, lake.rows)
-        findings = [finding_of(copy, contents, lake) for copy in copies]
-        findings += authoritative(copies, lake)
+        found = list(_of_unit(readable, known, lake.rows))
+        findings = [finding_of(copy, contents, lake) for copy, contents in found]
+        findings += authoritative([copy for copy, _ in found], lake)
         made = [_stamped(f, self, unit) for f in findings]
         return UnitResult(tuple(made), notes=tuple(notes))
+
+
+def _of_unit(assets: Sequence[Asset], known: Collection[str], engine: Engine) -> Iterator[tuple[Copy, Contents]]:
+    """The copies among tables of one cluster, each with the contents that it was told by."""
+    [(core, *others), *_] = clusters(assets)
+    aliases = {asset.urn: alias for group in others for asset in group if (alias := renamed(asset, core, engine))}
+    groups = [core + [a for group in others for a in group if a.urn in aliases]]
+    groups += [[a for a in group if a.urn not in aliases] for group in others]
+    copies: dict[str, Copy] = {}
+    for group in groups:
+        if len(group) > 1:
+            contents = Contents(engine, group, aliases)
+            for copy in _within(contents, group, known, engine):
+                copies[copy.table.asset.urn] = copy
+                yield copy, contents
+    for group in groups[1:]:
+        sides = [
+            [a for a in side if a.urn not in copies or copies[a.urn].relation == "partition"]
+            for side in (groups[0], group)
+        ]
+        if all(sides):
+            contents = Contents(engine, [*sides[0], *sides[1]], aliases)
+            for copy in _across(contents, sides, known, engine):
+                if copy.table.asset.urn not in copies:
+                    copies[copy.table.asset.urn] = copy
+                    yield copy, contents
+
+
+def _within(contents: Contents, assets: Sequence[Asset], known: Collection[str], engine: Engine) -> list[Copy]:
+    classes = _classes([content for content in map(contents.read, assets) if content.distinct])
+    tables = [members[0] for members in classes]
+    return [*_identical(classes), *_judge(_candidates(tables), contents, known, engine)]
+
+
+def _across(
+    contents: Contents, sides: Sequence[Sequence[Asset]], known: Collection[str], engine: Engine
+) -> Iterator[Copy]:
+    """What tables of one side are to those of the other, which have a column more or less, by the columns of both.
+
+    A table that says something of its own is no mere part of another, and rows that are no longer told apart are no
+    ground to call it one.
+    """
+    side = {asset.urn: i for i, assets in enumerate(sides) for asset in assets}
+    tables = [content for assets in sides for content in map(contents.read, assets) if content.distinct]
+    judged = (
+        (table, [other for other in others if side[other.asset.urn] != side[table.asset.urn]])
+        for table, others in _candidates(tables)
+    )
+    for copy in _judge(judged, contents, known, engine):
+        more = len(copy.table.asset.columns) > len(contents.columns)
+        apart = copy.origin.distinct >= _LEAST_APART * copy.origin.rows and len(contents.columns) >= _LEAST_COLUMNS
+        if copy.relation not in ("sample", "snapshot", "contained") or (apart and not more):
+            yield copy
 
 
 def _stamped(finding: Finding, enricher: CopiesEnricher, unit: Unit) -> Finding:
@@ -134,10 +188,16 @@ def _identical(classes: Iterable[Sequence[Content]]) -> Iterator[Copy]:
             yield Copy("identical", other, first, numbers=numbers)
 
 
-def _judge(tables: Sequence[Content], contents: Contents, references: set[int], engine: Engine) -> list[Copy]:
-    """The relation of each table (no two of equal content) to the table that explains it best, if any does."""
+def _judge(
+    judged: Iterable[tuple[Content, Sequence[Content]]], contents: Contents, known: Collection[str], engine: Engine
+) -> list[Copy]:
+    """The relation of each table (no two of equal content) to the one of its likely origins that explains it best.
+
+    `known` are names of columns that point at another table.
+    """
+    references = {i for i, name in enumerate(contents.columns) if name in known}
     found: list[Copy] = []
-    for table, origins in _candidates(tables):
+    for table, origins in judged:
         copy: Copy | None = None
         for origin in origins:
             # That rows are contained in a nearer table says less than what a farther one explains.
