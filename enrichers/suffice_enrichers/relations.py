@@ -125,7 +125,8 @@ def explain(
     if shared == table.distinct:
         found = _contained(table, origin, at, origin_cells, bits)
     elif bits >= _BITS:
-        found = _altered(table, origin, there, cells(table), origin_cells, references)
+        gone = origin.rows - int(origin.counts[at[there]].sum())
+        found = _altered(table, origin, there, gone, cells(table), origin_cells, references)
     else:
         found = None
     fewer = table.distinct < origin.distinct or table.rows > origin.rows
@@ -195,14 +196,17 @@ def _altered(
     table: Content,
     origin: Content,
     there: NDArray[np.bool_],
+    gone: int,
     table_cells: Cells | None,
     cells: Cells,
     references: Collection[int],
 ) -> Copy | None:
+    """What was changed; `gone` rows of the origin are not in the table, and each changed row was one of them."""
     if table_cells is None:
         return None
-    changes = compare(table_cells, np.flatnonzero(~there), cells)
-    if changes.explained >= _EXPLAINED:
+    changed = np.flatnonzero(~there)
+    changes = compare(table_cells, changed, cells)
+    if changes.explained >= _EXPLAINED and len(changed) <= gone:
         broken = _broken(changes, references, cells)
         if broken:
             shares = _broken_share(table, table_cells, cells, broken)

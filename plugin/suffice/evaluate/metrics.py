@@ -98,7 +98,8 @@ def wilson(hits: int, n: int, z: float = 1.96) -> Interval:
     share = hits / n
     middle = share + z * z / (2 * n)
     spread = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return Interval(share, (middle - spread) / (1 + z * z / n), (middle + spread) / (1 + z * z / n))
+    low, high = (middle - spread) / (1 + z * z / n), (middle + spread) / (1 + z * z / n)
+    return Interval(share, max(0.0, low), min(1.0, high))
 
 
 def paired(one: Sequence[float], other: Sequence[float], *, draws: int = 2000, seed: int = 0) -> float:
