@@ -44,6 +44,7 @@ def test_a_run_from_tasks_to_report(two_sources: Home, tasks: list[Solved], tmp_
     assert ten["against"]["f1"] == pytest.approx(1 - ten["f1"]["mean"], abs=1e-3)
     assert ten["against"]["exact_won"] == 4
     assert rules["gold_size"] == 1.25
+    assert ten["faults"]["over-included"] == {"tasks": 4, "f1_lost": pytest.approx(1 - ten["f1"]["mean"], abs=1e-3)}
     judged = lines_of(tmp_path / "run" / "tasks.jsonl")
     assert len(judged) == 12
     assert judged[0]["gold"] == ["shop.Orders", "shop.customers"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.evaluate.messy import degraded_share, lineage_score
-from suffice.evaluate.metrics import bootstrap, mcnemar, paired, score
+from suffice.evaluate.metrics import FAULTS, bootstrap, fault, mcnemar, paired, score
 from suffice.evaluate.rankings import LONGEST, best_cut, f1_at_cuts
 
 names = st.sets(st.sampled_from("abcdefgh"), max_size=6)
@@ -32,6 +32,20 @@ def test_f1_lies_between_recall_and_precision(gold: set[str], chosen: set[str]) 
     s = score(gold, chosen)
     low, high = sorted((s.recall, s.precision))
     assert low - 1e-9 <= s.f1 <= high + 1e-9
+
+
+sourced = st.sets(st.sampled_from(["s.a", "s.b", "s.c", "t.a", "t.b"]), max_size=4)
+
+
+@given(gold=sourced.filter(len), chosen=sourced)
+def test_every_answer_has_one_fault_that_its_score_agrees_with(gold: set[str], chosen: set[str]) -> None:
+    s, found = score(gold, chosen), fault(gold, chosen)
+    assert found in FAULTS
+    assert (found == "exact") == s.exact
+    assert (found == "missed") == (s.precision == 1 and s.recall < 1)
+    assert (found == "over-included") == (s.recall == 1 and s.precision < 1)
+    assert found != "another source" or s.f1 == 0
+    assert (found == "nothing chosen") == (not chosen)
 
 
 @given(groups=st.dictionaries(st.text(max_size=3), st.lists(shares, min_size=1, max_size=5), min_size=1, max_size=6))

@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FEW", "Interval", "Score", "bootstrap", "mcnemar", "paired", "score", "wilson"]
+__all__ = ["FAULTS", "FEW", "Interval", "Score", "bootstrap", "fault", "mcnemar", "paired", "score", "wilson"]
 
 FEW = 5
 """Under so many groups an interval over groups would be a guess."""
@@ -43,6 +43,27 @@ def score(gold: Collection[str], chosen: Collection[str]) -> Score:
     want, got = {g.casefold() for g in gold}, {c.casefold() for c in chosen}
     hits = len(want & got)
     return Score(hits / len(want) if want else 0.0, hits / len(got) if got else 0.0, want == got)
+
+
+FAULTS = ("exact", "nothing chosen", "another source", "missed", "over-included", "missed and over-included")
+
+
+def fault(gold: Collection[str], chosen: Collection[str]) -> str:
+    """Which of FAULTS an answer is; tables are `source.table`.
+
+    >>> fault({"s.a", "s.b"}, {"s.a"}), fault({"s.a"}, {"t.a", "t.b"}), fault({"s.a"}, {"s.a", "s.b"})
+    ('missed', 'another source', 'over-included')
+    """
+    want, got = {g.casefold() for g in gold}, {c.casefold() for c in chosen}
+    if want == got:
+        return "exact"
+    if not got:
+        return "nothing chosen"
+    if not {g.split(".", 1)[0] for g in want} & {c.split(".", 1)[0] for c in got}:
+        return "another source"
+    if got < want:
+        return "missed"
+    return "over-included" if want < got else "missed and over-included"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from suffice.evaluate.metrics import FAULTS
 from suffice.evaluate.rankings import LONGEST, RANKINGS
 from suffice.libs import plots
 
@@ -42,6 +43,8 @@ def page(summary: Mapping[str, Any]) -> str:
         _overview(told),
         *_cuts(told),
         *_leads(told),
+        "<h2>What goes wrong</h2>",
+        _faults(told),
         *(part for name, s in told.items() if "reliability" in s for part in _confidence(name, s)),
         *_groups(told),
     ]
@@ -94,6 +97,14 @@ def _leads(told: Mapping[str, Any]) -> list[str]:
     first = next(iter(told))
     head = (f"{first} against", "F1", "p (flips of sign)", "exact only here", "exact only there", "p (McNemar)")
     return ["<h2>Task by task</h2>", _table(head, rows)]
+
+
+def _faults(told: Mapping[str, Any]) -> str:
+    rows = [
+        [name, *(f"{s['faults'][name]['tasks']:,} ({s['faults'][name]['f1_lost']:.3f})" for s in told.values())]
+        for name in FAULTS
+    ]
+    return _table(("tasks (mean F1 lost)", *told), rows)
 
 
 def _confidence(name: str, s: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from suffice import __version__
 from suffice.errors import UsageError
 from suffice.evaluate.answers import Answer, asker, collect
-from suffice.evaluate.metrics import FEW, bootstrap, mcnemar, paired, score, wilson
+from suffice.evaluate.metrics import FAULTS, FEW, bootstrap, fault, mcnemar, paired, score, wilson
 from suffice.evaluate.rankings import RANKINGS, best_cut, f1_at_cuts
 from suffice.evaluate.tasks import Solved
 from suffice.model import digest
@@ -85,7 +85,8 @@ def _judged(task: Solved, answer: Answer, chosen: Sequence[str]) -> Judged:
     s = score(task.gold, chosen)
     told = {key: value for key, value in answer.items() if key != "tables"}
     figures = {"recall": s.recall, "precision": s.precision, "f1": s.f1, "exact": s.exact}
-    return {**told, "group": task.group, "gold": list(task.gold), "chosen": list(chosen), **figures}
+    sets = {"gold": list(task.gold), "chosen": list(chosen), "fault": fault(task.gold, chosen)}
+    return {**told, "group": task.group, **sets, **figures}
 
 
 def summary_of(lines: Sequence[Judged]) -> dict[str, Any]:
@@ -96,6 +97,13 @@ def summary_of(lines: Sequence[Judged]) -> dict[str, Any]:
     f1 = _by_group(lines, "f1")
     found["f1_by_group"] = bootstrap(f1, of_groups=True).to_json()
     found["by_group"] = {group: {"tasks": len(v), "f1": _mean(v)} for group, v in sorted(f1.items())}
+    found["faults"] = {
+        name: {
+            "tasks": sum(line["fault"] == name for line in lines),
+            "f1_lost": round(sum(1 - line["f1"] for line in lines if line["fault"] == name) / len(lines), 4),
+        }
+        for name in FAULTS
+    }
     found["size"] = _mean(len(line["chosen"]) for line in lines)
     found["gold_size"] = _mean(len(line["gold"]) for line in lines)
     found["cpu_s"], found["seconds"] = _mean(x["cpu"] for x in lines), _mean(x["seconds"] for x in lines)
@@ -195,6 +203,7 @@ def _check(summary: Mapping[str, Any], lines: Sequence[Judged], tasks: int) -> N
     assert all(x["exact"] == (x["f1"] == 1.0) for x in lines)
     for found in summary["selectors"].values():
         assert sum(group["tasks"] for group in found["by_group"].values()) == tasks
+        assert sum(told["tasks"] for told in found["faults"].values()) == tasks
         if "reliability" in found:
             assert sum(b["n"] for b in found["reliability"]) + found["failed"] == tasks
 
