@@ -80,7 +80,7 @@ def test_every_command_is_in_the_readme() -> None:
 
 
 def test_every_command_that_prints_data_has_json() -> None:
-    silent = {"demo", "memory confirm", "memory forget"}
+    silent = {"demo", "memory confirm", "memory forget", "serve"}
     without = [n for n, c in commands().items() if not any("--json" in p.opts for p in c.params)]
     assert set(without) == silent
     assert all(command.help for command in commands().values())

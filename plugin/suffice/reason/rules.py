@@ -64,10 +64,10 @@ class RulesPolicy:
     def knowledge(self) -> Knowledge:
         from suffice.reason.load import load_knowledge
 
-        return load_knowledge(self._home, self._index)
+        return load_knowledge(self._home, self.index)
 
     @cached_property
-    def _index(self) -> Index:
+    def index(self) -> Index:
         from suffice.index.search import Index
 
         self._home.require_catalog()
@@ -75,7 +75,7 @@ class RulesPolicy:
 
     @cached_property
     def _recall(self) -> Recall:
-        return Recall(self._home, self._index.embedder_name)
+        return Recall(self._home, self.index.embedder_name)
 
     def select(self, task: str, scope: Scope) -> Selection:
         """Raises UsageError for a task without words, NotReady without an index."""
@@ -91,7 +91,7 @@ class RulesPolicy:
 
     def _near(self, task: str) -> list[Recalled]:
         """The memories nearest to a task; none when memory is off, or without an embedder."""
-        if self._mode == "off" or not len(self._recall) or self._index.notes:
+        if self._mode == "off" or not len(self._recall) or self.index.notes:
             return []
         return self._recall.nearest(self.knowledge.embed([task[:2000]])[0])
 

@@ -46,9 +46,10 @@ def search_tables(
     return {"query": query, "hits": rows, "stale": index.stale(home), "notes": list(index.notes)}
 
 
-def describe_table(home: Home, name: str) -> dict[str, Any]:
-    """All that is known of one table, by any unique name of it."""
-    asset = resolve(home.catalog.assets(), name)
+def describe_table(home: Home, name: str, *, scope: Scope | None = None) -> dict[str, Any]:
+    """All that is known of one table, by any unique name of it; nothing of tables that `scope` does not admit."""
+    allowed = scope or Scope()
+    asset = resolve(home.catalog.assets(allowed), name)
     found = home.store.findings(None, [asset.urn])
     by_kind: dict[str, list[Finding]] = {}
     for finding in found:
@@ -81,12 +82,14 @@ def describe_table(home: Home, name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def related_tables(home: Home, name: str) -> dict[str, Any]:
+def related_tables(home: Home, name: str, *, scope: Scope | None = None) -> dict[str, Any]:
     """Family, copies, joins both ways, lineage and compatible schemas of one table, each with its relation."""
     from suffice.index.siblings import related
 
-    asset = resolve(home.catalog.assets(), name)
-    return {"urn": asset.urn, "table": asset.path, "related": [dict(r) for r in related(home, asset.urn)]}
+    seen = {a.urn: a for a in home.catalog.assets(scope)}
+    asset = resolve(seen.values(), name)
+    found = [dict(r) for r in related(home, asset.urn) if r["urn"] in seen]
+    return {"urn": asset.urn, "table": asset.path, "related": found}
 
 
 def _column(asset: Asset, i: int, profile: Mapping[str, Any] | None, texts: Mapping[str, str]) -> dict[str, Any]:
