@@ -20,7 +20,7 @@ from suffice.extend import Lake, Unit, UnitResult
 from suffice.model import Asset, Finding, digest
 from suffice_enrichers.authority import authoritative
 from suffice_enrichers.contents import Content, Contents, positions
-from suffice_enrichers.drift import clusters, names_of, renamed
+from suffice_enrichers.drift import clusters, names_of, renamed, within
 from suffice_enrichers.evidence import finding_of
 from suffice_enrichers.ordered import refine
 from suffice_enrichers.relations import Copy, explain
@@ -36,6 +36,7 @@ _SIBLINGS = 2
 _LEAST_SAME = 2
 _LEAST_COLUMNS = 3
 _LEAST_APART = 0.9
+_CHANGED = ("repeated_rows", "missing_values", "broken_reference")
 
 
 class CopiesEnricher:
@@ -94,7 +95,7 @@ def _of_unit(assets: Sequence[Asset], known: Collection[str], engine: Engine) ->
             [a for a in side if a.urn not in copies or copies[a.urn].relation == "partition"]
             for side in (groups[0], group)
         ]
-        if all(sides):
+        if all(sides) and within(group[0], core[0]):
             contents = Contents(engine, [*sides[0], *sides[1]], aliases)
             for copy in _across(contents, sides, known, engine):
                 if copy.table.asset.urn not in copies:
@@ -125,7 +126,7 @@ def _across(
     for copy in _judge(judged, contents, known, engine):
         more = len(copy.table.asset.columns) > len(contents.columns)
         apart = copy.origin.distinct >= _LEAST_APART * copy.origin.rows and len(contents.columns) >= _LEAST_COLUMNS
-        if copy.relation not in ("sample", "snapshot", "contained") or (apart and not more):
+        if copy.relation in _CHANGED or (apart and not more):
             yield copy
 
 

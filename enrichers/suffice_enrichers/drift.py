@@ -11,7 +11,7 @@ from suffice.model import Asset
 if TYPE_CHECKING:
     from suffice.rows.engine import Engine
 
-__all__ = ["Names", "clusters", "names_of", "near", "renamed"]
+__all__ = ["Names", "clusters", "names_of", "near", "renamed", "within"]
 
 Names = tuple[str, ...]
 """The lower-case column names of a table, sorted."""
@@ -32,6 +32,11 @@ def near(one: Names, other: Names) -> bool:
     """
     shared = len(set(one) & set(other))
     return shared >= _LEAST_SHARED and len(one) - shared <= 1 and len(other) - shared <= 1
+
+
+def within(one: Asset, other: Asset) -> bool:
+    """Whether one of the two has all columns of the other."""
+    return set(names_of(one)) <= set(names_of(other)) or set(names_of(one)) >= set(names_of(other))
 
 
 def clusters(tables: Iterable[Asset]) -> list[list[list[Asset]]]:
