@@ -40,8 +40,11 @@ class DescribeEnricher:
     version = "1"
     after = ("profile", "keys", "copies", "quality", "families")
 
+    def __init__(self) -> None:
+        self._families: dict[str, tuple[Asset, ...]] = {}
+
     def units(self, lake: Lake) -> Iterable[Unit]:
-        families = _families(lake)
+        families = self._families = _families(lake)
         for urn, asset in lake.assets.items():
             facts = [
                 [f.kind, f.subject, f.value, sorted(f.numbers.items())] for k in _READ for f in lake.findings(k, urn)
@@ -51,7 +54,7 @@ class DescribeEnricher:
 
     def enrich(self, unit: Unit, lake: Lake) -> UnitResult:
         asset = lake.assets[unit.urns[0]]
-        table = _Table(asset, lake, _families(lake).get(asset.urn, ()))
+        table = _Table(asset, lake, self._families.get(asset.urn, ()))
         differences = table.differences()
         text = " ".join(_sentence(part) for part in (*(d.text for d in differences), *table.facts()) if part)
         value = {"text": text, "method": "facts", "differs": [d.to_json() for d in differences]}

@@ -37,7 +37,7 @@ class KeysEnricher:
     """One unit a source: `unique_key`, `join`, `not_joinable`, `broken_key`."""
 
     name = "keys"
-    version = "1"
+    version = "2"
     after = ("profile",)
 
     def units(self, lake: Lake) -> Iterable[Unit]:
@@ -368,12 +368,12 @@ def _named_apart(
 def _names_it(left: Asset, name: str, right: Asset, ref: str) -> bool:
     """Whether the name of a column says that it refers to `ref` of `right`: the same telling name, or the table's name
     with a word for a key (`customer_id` or `customer` to `customers.id`)."""
-    told, other = _told(name), _told(ref)
+    told = _told(name)
     if not told:
         return False
-    if plain(name) == plain(ref) or told == other:
+    if plain(name) == plain(ref) or told == _told(ref):
         return True
-    return _is_of(name, right) and (not other or _is_of(ref, right))
+    return _is_of(name, right) and (KEY_WORDS.issuperset(words(ref)) or _is_of(ref, right))
 
 
 def _composite(

@@ -8,8 +8,18 @@ from typing import Any
 
 from suffice.extend import Enricher
 from suffice.libs import duck
-from suffice.model import Asset, Column, Finding, SourceRef
+from suffice.model import Asset, Column, ColumnKind, Finding, SourceRef
 from suffice.rows.engine import Engine
+
+KINDS: dict[str, ColumnKind] = {
+    "VARCHAR": "text",
+    "INTEGER": "integer",
+    "BIGINT": "integer",
+    "DOUBLE": "number",
+    "DECIMAL": "number",
+    "DATE": "time",
+    "BOOLEAN": "boolean",
+}
 
 
 class DuckLake:
@@ -27,19 +37,21 @@ class DuckLake:
         connection.close()
         columns: dict[str, list[Column]] = {}
         for table, column, kind in listed:
-            columns.setdefault(table, []).append(Column(column, kind))
+            columns.setdefault(table, []).append(Column(column, kind, KINDS.get(kind.split("(")[0], "other")))
         for name in tables:
             urn = f"urn:{name}"
             self.assets[urn] = Asset(urn, "lake", "main", name, "duckdb", columns=tuple(columns[name]))
         self.rows = Engine({"lake": SourceRef("lake", "duckdb", str(path), "duckdb")}, **settings)
         self.found: list[Finding] = []
+        self.kept: dict[tuple[str, str], Any] = {}
+        self.settings: dict[str, Any] = {}
         self.notes: list[str] = []
 
     def findings(self, kind: str, urn: str | None = None) -> Sequence[Finding]:
         return [f for f in self.found if f.kind == kind and urn in (None, f.urn)]
 
     def evidence(self, urn: str, name: str) -> Any:
-        return None
+        return self.kept.get((urn, name))
 
     def mark(self, asset: Asset) -> str:
         return self.rows.mark(asset)
@@ -50,3 +62,4 @@ class DuckLake:
                 result = enricher.enrich(unit, self)
                 self.found += result.findings
                 self.notes += result.notes
+                self.kept.update(result.evidence or {})
