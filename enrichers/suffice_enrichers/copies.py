@@ -240,11 +240,11 @@ def _candidates(tables: Sequence[Content]) -> Iterator[tuple[Content, list[Conte
         yield table, [tables[j] for j, share in sorted(exact, key=lambda e: _closeness(table, tables[e[0]], e[1]))]
 
 
-def _closeness(table: Content, other: Content, contained: float) -> tuple[float, float, int, str]:
-    """Sorts the likelier origin first: most rows of the table held, then least else held, then least repeated."""
+def _closeness(table: Content, other: Content, contained: float) -> tuple[bool, float, float, int, str]:
+    """Sorts the likelier origin first: all or most rows of the table held, then least else, then least repeated."""
     both = contained * table.distinct
     jaccard = both / (table.distinct + other.distinct - both)
-    return (-round(contained, 1), -round(jaccard, 2), other.rows, other.asset.urn)
+    return (contained < 1, -round(contained, 1), -round(jaccard, 2), other.rows, other.asset.urn)
 
 
 def _confirmed(found: Sequence[Copy]) -> list[Copy]:
