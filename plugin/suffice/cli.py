@@ -82,15 +82,24 @@ def ingest(context: Context, targets: tuple[str, ...], name: str | None, as_json
 @cli.command()
 @click.option("--only", multiple=True, metavar="NAME", help="Only these enrichers; repeatable.")
 @click.option("--plan", is_flag=True, help="Say what would be done; do nothing.")
+@click.option("--budget-tokens", type=click.IntRange(0), help="Tokens that this run may spend on the language model.")
 @scope_flag
 @json_flag
 @click.pass_obj
-def enrich(context: Context, only: tuple[str, ...], plan: bool, scope: tuple[str, ...], as_json: bool) -> None:
+def enrich(
+    context: Context,
+    only: tuple[str, ...],
+    plan: bool,
+    budget_tokens: int | None,
+    scope: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Profile tables, find keys, copies, families and defects, and describe each table against its siblings."""
     from suffice.ingestion.enrich import enrich as run
     from suffice.model import Scope
     from suffice.report import Report
 
+    context.flags["budget_tokens"] = budget_tokens
     home, report = context.open(), Report("enrich")
     with _run(home, report, record=not plan):
         run(home, only=only or None, scope=Scope(scope), plan=plan, report=report)

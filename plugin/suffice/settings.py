@@ -38,6 +38,10 @@ class Settings(BaseSettings):
     memory: Literal["off", "push", "pull", "after-look"] = Field(
         "after-look", description="Whether memories of solved tasks may move an answer, and when (`select --memory`)"
     )
+    model: str = Field("", description="Language model by its litellm name (`openai/gpt-4o-mini`); empty: none is used")
+    model_api_base: str = Field("", description="URL of an OpenAI-compatible server, for a model of one's own")
+    model_timeout_s: float = Field(120.0, gt=0, description="Seconds after which one reply of the model is given up")
+    budget_tokens: int = Field(0, ge=0, description="Tokens that one run may spend on the model; 0: no bound")
     max_rows: int = Field(1_000_000, ge=1_000, description="Rows of a table fetched for profiling; above it, a sample")
     max_values: int = Field(1_000, ge=0, description="Distinct texts of a column kept for value look-up; 0 keeps none")
     query_timeout_s: float = Field(60.0, gt=0, description="Seconds after which one statement on the data is cut")

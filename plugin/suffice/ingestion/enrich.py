@@ -60,6 +60,7 @@ class HomeLake:
         self._store = home.store
         self._assets = {asset.urn: asset for asset in home.catalog.assets()}
         self._settings = {k: v for k, v in settings.model_dump().items() if k not in ("sources", "catalog")}
+        self._settings["cache_dir"] = str(home.cache_dir)
         self._rows = Engine(home.sources(), max_rows=settings.max_rows, timeout_s=settings.query_timeout_s)
         self._findings: dict[str, dict[str, list[Finding]]] = {}
         self._evidence: dict[str, dict[str, Any]] = {}
