@@ -216,6 +216,33 @@ def _grid(*heads: str) -> Any:
     return grid
 
 
+def queue(answer: Mapping[str, Any]) -> None:
+    """Findings with what they would replace and the evidence."""
+    for item in answer["items"]:
+        where = item["table"] + (f".{item['column']}" if item["column"] else "")
+        _say(f"[bold]{item['id']}[/]  {_safe(where)}  [cyan]{_safe(item['kind'])}[/]  {item['status']}")
+        value = item["value"]
+        _say(f"    {_safe(value['text'] if isinstance(value, Mapping) and 'text' in value else value)}")
+        if item["present"]:
+            _say(f"    [dim]now: {_safe(item['present'])}[/]")
+        for difference in value.get("differs", ()) if isinstance(value, Mapping) else ():
+            _say(f"    [dim]{_safe(difference['text'])}: {_safe(_short(difference['query'], 200))}[/]")
+        if item["numbers"]:
+            _say("    [dim]" + ", ".join(f"{_safe(k)} {_figure(v)}" for k, v in item["numbers"].items()) + "[/]")
+    if not answer["items"]:
+        _say("nothing waits")
+
+
+def decisions(answer: Mapping[str, Any]) -> None:
+    from datetime import datetime
+
+    for each in answer["decisions"]:
+        when = datetime.fromtimestamp(each["at"]).isoformat(" ", "seconds")
+        undone = "  [yellow]undone[/]" if each["undone"] else ""
+        change = f"{each['before']['status']} -> {each['after']['status']}"
+        _say(f"{when}  {_safe(each['who'])}  [bold]{each['finding']}[/]  {change}{undone}  {_safe(each['reason'])}")
+
+
 def memories(answer: Mapping[str, Any]) -> None:
     for memory in answer["memories"]:
         used = f", used {memory['uses']} times" if memory["uses"] else ""

@@ -24,6 +24,8 @@ ASSET_ASPECTS = (
     "subTypes",
     "viewProperties",
     "upstreamLineage",
+    "editableDatasetProperties",
+    "editableSchemaMetadata",
     "globalTags",
     "status",
 )
@@ -73,6 +75,12 @@ def asset_from_aspects(urn: str, held: Mapping[str, Any]) -> Asset:
     view = held.get("viewProperties", {})
     kinds = held.get("subTypes", {}).get("typeNames") or []
     fields = schema.get("fields") or []
+    edited = held.get("editableDatasetProperties", {}).get("description")
+    by_person = {
+        str(f["fieldPath"]): str(f["description"])
+        for f in held.get("editableSchemaMetadata", {}).get("editableSchemaFieldInfo") or ()
+        if f.get("description")
+    }
     keys = [f["fieldPath"] for f in fields if f.get("isPartOfKey")]
     return Asset(
         urn=urn,
@@ -81,10 +89,10 @@ def asset_from_aspects(urn: str, held: Mapping[str, Any]) -> Asset:
         name=name,
         platform=platform,
         kind="view" if view or "View" in kinds else "table",
-        columns=tuple(_column(f) for f in fields),
+        columns=tuple(_column(f, by_person.get(str(f["fieldPath"]))) for f in fields),
         primary_key=tuple(_plain(k) for k in schema.get("primaryKeys") or keys),
         foreign_keys=tuple(_foreign_key(k, broken) for k in schema.get("foreignKeys") or ()),
-        description=str(properties.get("description") or ""),
+        description=str(edited or properties.get("description") or ""),
         definition=str(view.get("viewLogic") or ""),
         upstreams=tuple(u["dataset"] for u in held.get("upstreamLineage", {}).get("upstreams", ())),
         tags=tuple(str(x["tag"]).removeprefix("urn:li:tag:") for x in held.get("globalTags", {}).get("tags", ())),
@@ -116,7 +124,8 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(str(name) for name in value) if isinstance(value, list) else frozenset()
 
 
-def _column(field: Mapping[str, Any]) -> Column:
+def _column(field: Mapping[str, Any], by_person: str | None) -> Column:
+    """`by_person` is what a person wrote of the column in the catalog: it stands before the source's comment."""
     native = str(field.get("nativeDataType") or "")
     extra = _json_props(field)
     return Column(
@@ -124,7 +133,7 @@ def _column(field: Mapping[str, Any]) -> Column:
         type=native,
         kind=_kind(field, native),
         nullable=bool(field.get("nullable", True)),
-        description=str(field.get("description") or ""),
+        description=str(by_person or field.get("description") or ""),
         generated=extra.get("generated"),
         original=extra.get("original"),
     )

@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from suffice.errors import NotReady, SufficeError
 
 __all__ = [
-    "FORMAT", "aspects", "batch", "connect", "evidence", "findings", "memories", "memory_objects", "meta", "metadata",
-    "runs", "sources", "units",
+    "FORMAT", "aspects", "batch", "connect", "decisions", "evidence", "findings", "memories", "memory_objects", "meta",
+    "metadata", "runs", "sources", "units",
 ]  # fmt: skip
 
-FORMAT = 2
+FORMAT = 3
 """Version of the stored format; a newer one is refused, an older one migrated."""
 
 metadata = sa.MetaData()
@@ -91,6 +91,20 @@ runs = sa.Table(
     sa.Column("report", sa.JSON, nullable=False),
 )
 
+decisions = sa.Table(
+    "decisions",
+    metadata,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("finding", sa.String(32), nullable=False, index=True),
+    sa.Column("urn", sa.String(500), nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("who", sa.String(200), nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("before", sa.JSON, nullable=False, doc="status and value of the finding before it"),
+    sa.Column("after", sa.JSON, nullable=False),
+    sa.Column("undone", sa.Boolean, nullable=False),
+)
+
 memories = sa.Table(
     "memories",
     metadata,
@@ -156,7 +170,7 @@ def connect(url: str, *, create: bool) -> sa.Engine:
 
 
 def _migrate(engine: sa.Engine) -> None:
-    """From format 1 to 2 tables were added and none was changed."""
+    """From format 1 to 3 tables were added and none was changed."""
     with engine.begin() as connection:
         metadata.create_all(connection)
         connection.execute(sa.update(meta).where(meta.c.key == "format").values(value=str(FORMAT)))
