@@ -37,7 +37,7 @@ class KeysEnricher:
     """One unit a source: `unique_key`, `join`, `not_joinable`, `broken_key`."""
 
     name = "keys"
-    version = "2"
+    version = "3"
     after = ("profile",)
 
     def units(self, lake: Lake) -> Iterable[Unit]:
@@ -161,10 +161,13 @@ def _measured_now(
     return _Measure(held / rows, rows - held, used / there_distinct, there == there_distinct, rows == distinct, query)
 
 
+_NUMERIC = {"integer", "number"}
+
+
 def _as_text(left: Asset, columns: Sequence[str], right: Asset, ref_columns: Sequence[str]) -> list[bool]:
     """Which pairs of columns are of different kinds and are compared by their text."""
     pairs = [(left.column(a), right.column(b)) for a, b in zip(columns, ref_columns, strict=True)]
-    return [a is None or b is None or a.kind != b.kind for a, b in pairs]
+    return [a is None or b is None or (a.kind != b.kind and {a.kind, b.kind} != _NUMERIC) for a, b in pairs]
 
 
 def _reference_sql(
