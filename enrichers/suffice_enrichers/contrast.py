@@ -76,9 +76,12 @@ class ContrastEnricher:
                 Finding(urn, "description", value, subject="model", enricher=self.name, version=self.version,
                         inputs=unit.inputs, fact=False, status="proposed")
             )  # fmt: skip
-        dropped = sum(len(text.dropped) for text in texts.values())
-        notes = ("sentences left out, since what they claim does not hold",) if dropped else ()
-        return UnitResult(tuple(found), notes=notes)
+        notes = []
+        if any(text.dropped for text in texts.values()):
+            notes.append("sentences of the model left out, since what they claim does not hold")
+        if len(texts) < len(group):
+            notes.append("the model gave no text that holds; the text composed of facts stands alone")
+        return UnitResult(tuple(found), notes=tuple(notes))
 
     def _model(self, lake: Lake) -> Chat:
         if self._chat is None:
@@ -134,20 +137,28 @@ def described(chat: Chat, group: Sequence[Asset], facts: Mapping[str, str], lake
 
     Raises SufficeError when the model does not answer.
     """
-    names = {asset.name: asset for asset in group}
     reply = chat.ask(prompt({asset.name: facts[asset.urn] for asset in group}), max_tokens=400 * len(group))
+    sentences = _sentences(reply.text)
+    if sentences is None or reply.finish == "length":
+        # Cut, or no JSON: half the group asks for half the answer.
+        if len(group) > 1:
+            half = len(group) // 2
+            parts = (group[:half], group[half:])
+            return {urn: text for part in parts for urn, text in described(chat, part, facts, lake).items()}
+        return {}
+    names = {asset.name: asset for asset in group}
     found = {}
-    for name, sentences in _sentences(reply.text).items():
+    for name, said in sentences.items():
         asset = names.get(name)
         if asset is not None:
-            text = _checked(asset, [a for a in group if a is not asset], sentences, lake)
+            text = _checked(asset, [a for a in group if a is not asset], said, lake)
             if text.text:
                 found[asset.urn] = text
     return found
 
 
-def _sentences(reply: str) -> dict[str, list[Any]]:
-    """What the reply says of each table; a reply that is no such JSON says nothing."""
+def _sentences(reply: str) -> dict[str, list[Any]] | None:
+    """What the reply says of each table; None for a reply that is no such JSON."""
     start, end = reply.find("{"), reply.rfind("}")
     try:
         body = json.loads(reply[start : end + 1])
@@ -157,7 +168,7 @@ def _sentences(reply: str) -> dict[str, list[Any]]:
             if isinstance(entry, dict) and isinstance(entry.get("sentences"), list) and "table" in entry
         }
     except (ValueError, KeyError, TypeError, RecursionError):
-        return {}
+        return None
 
 
 def _checked(asset: Asset, siblings: Sequence[Asset], sentences: Sequence[Any], lake: Lake) -> Text:

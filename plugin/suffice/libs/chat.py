@@ -104,7 +104,7 @@ class Chat:
             except Exception as error:
                 if attempt == _RETRIES or not _passing(litellm, error):
                     raise SufficeError(f"no reply of {self.model}: {_line(error)}", mend="suffice check") from error
-                time.sleep(wait)
+                time.sleep(max(wait, _asked_to_wait(error)))
                 wait *= 2
         raise AssertionError("the loop ends by return or raise")
 
@@ -153,6 +153,15 @@ def _passing(litellm: Any, error: Exception) -> bool:
         error,
         e.RateLimitError | e.InternalServerError | e.ServiceUnavailableError | e.Timeout | e.APIConnectionError,
     )
+
+
+def _asked_to_wait(error: Exception) -> float:
+    """Seconds of the server's Retry-After, at most half a minute."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    try:
+        return min(30.0, float(headers.get("retry-after", 0)))
+    except ValueError:
+        return 0.0
 
 
 def _line(error: Exception) -> str:

@@ -24,6 +24,7 @@ class Said:
     finish: str = "stop"
     wait_s: float = 0.0
     body: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -59,6 +60,8 @@ class LoopbackOpenAI:
                 body = said.body if said.body is not None else json.dumps(_completion(request, said))
                 self.send_response(said.status)
                 self.send_header("Content-Type", "application/json")
+                for name, value in said.headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(body.encode())
 
