@@ -274,7 +274,7 @@ def _selected(
         source=asset.source,
         schema=asset.schema,
         table=asset.name,
-        role=_role(mine),
+        role=_role([*mine, *also]),
         covers=tuple(f.id for f in (*mine, *also)),
         columns=columns,
         evidence=tuple(dict.fromkeys(evidence)),
