@@ -258,6 +258,41 @@ def serve(context: Context, http: str | None, scope: tuple[str, ...]) -> None:
     serve_http(home, Scope(scope), host, int(port), os.environ.get("SUFFICE_TOKEN", ""))
 
 
+@cli.command()
+@click.option("--proposed", is_flag=True, help="Texts that nobody has accepted yet, too.")
+@click.option("--dry-run", is_flag=True, help="Say what would be sent; send nothing.")
+@scope_flag
+@json_flag
+@click.pass_obj
+def publish(context: Context, proposed: bool, dry_run: bool, scope: tuple[str, ...], as_json: bool) -> None:
+    """Write accepted texts, quality tags and row counts into DataHub, under our attribution."""
+    from suffice.ingestion.publish import publish as run
+    from suffice.model import Scope
+    from suffice.report import Report
+
+    home, report = context.open(), Report("publish")
+    with _run(home, report, record=not dry_run):
+        run(home, Scope(scope), report, proposed=proposed, dry_run=dry_run)
+    _close(report, as_json)
+
+
+@cli.command()
+@click.option("--dry-run", is_flag=True, help="Say what would be removed; remove nothing.")
+@scope_flag
+@json_flag
+@click.pass_obj
+def withdraw(context: Context, dry_run: bool, scope: tuple[str, ...], as_json: bool) -> None:
+    """Remove from DataHub all that publish ever wrote there, and nothing else."""
+    from suffice.ingestion.publish import withdraw as run
+    from suffice.model import Scope
+    from suffice.report import Report
+
+    home, report = context.open(), Report("withdraw")
+    with _run(home, report, record=not dry_run):
+        run(home, Scope(scope), report, dry_run=dry_run)
+    _close(report, as_json)
+
+
 @cli.group()
 def review() -> None:
     """What waits for a person: list, show, accept, edit, reject, undo."""

@@ -12,10 +12,10 @@ from suffice.errors import NotReady, SufficeError
 
 __all__ = [
     "FORMAT", "aspects", "batch", "connect", "decisions", "evidence", "findings", "memories", "memory_objects", "meta",
-    "metadata", "runs", "sources", "units",
+    "metadata", "published", "runs", "sources", "units",
 ]  # fmt: skip
 
-FORMAT = 3
+FORMAT = 4
 """Version of the stored format; a newer one is refused, an older one migrated."""
 
 metadata = sa.MetaData()
@@ -129,6 +129,15 @@ memory_objects = sa.Table(
     sa.Column("fingerprint", sa.String(32), nullable=False, doc="of the table's schema when it was learned"),
 )
 
+published = sa.Table(
+    "published",
+    metadata,
+    sa.Column("server", sa.String(500), primary_key=True),
+    sa.Column("urn", sa.String(500), primary_key=True),
+    sa.Column("item", sa.String(200), primary_key=True, doc="documentation, tag:KIND or profile"),
+    sa.Column("digest", sa.String(32), nullable=False),
+)
+
 meta = sa.Table(
     "meta", metadata, sa.Column("key", sa.String(50), primary_key=True), sa.Column("value", sa.Text, nullable=False)
 )
@@ -170,7 +179,7 @@ def connect(url: str, *, create: bool) -> sa.Engine:
 
 
 def _migrate(engine: sa.Engine) -> None:
-    """From format 1 to 3 tables were added and none was changed."""
+    """From format 1 to 4 tables were added and none was changed."""
     with engine.begin() as connection:
         metadata.create_all(connection)
         connection.execute(sa.update(meta).where(meta.c.key == "format").values(value=str(FORMAT)))
