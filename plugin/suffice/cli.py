@@ -150,6 +150,23 @@ def show(context: Context, table: str, as_json: bool) -> None:
 
 @cli.command()
 @click.argument("table")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where the report goes.")
+@click.option("--rows", type=click.IntRange(10, 1_000_000), default=10_000, show_default=True, help="Rows sampled.")
+@json_flag
+@click.pass_obj
+def profile(context: Context, table: str, html: Path, rows: int, as_json: bool) -> None:
+    """ydata-profiling's HTML report of a table, from a sample, without its sensitive columns."""
+    from suffice import render
+    from suffice.libs.ydata import write_report
+    from suffice.reason.look import sample_columns
+
+    path, columns, hidden = sample_columns(context.open(), table, rows)
+    write_report(columns, path, html)
+    _print({"report": str(html), "table": path, "left_out": ", ".join(hidden) or "nothing"}, as_json, render.figures)
+
+
+@cli.command()
+@click.argument("table")
 @json_flag
 @click.pass_obj
 def related(context: Context, table: str, as_json: bool) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from suffice.index.search import Index
     from suffice.reason.knowledge import JoinEdge, Knowledge
 
-__all__ = ["check_join", "find_values", "join_paths", "profile_columns"]
+__all__ = ["check_join", "find_values", "join_paths", "profile_columns", "sample_columns"]
 
 _ALL_VALUES = 50
 _MOST_PHRASES = 50
@@ -203,3 +203,14 @@ def _step(a: int, b: int, knowledge: Knowledge) -> dict[str, Any]:
         "kind": edge.kind,
         "match": edge.match,
     }
+
+
+def sample_columns(home: Home, table: str, rows: int) -> tuple[str, dict[str, Any], list[str]]:
+    """A random sample of a table as arrays by column, its path, and the sensitive columns that were left out."""
+    asset = _asset(home, table, Scope())
+    hidden = sorted({f.column for f in home.store.findings(["sensitive"], [asset.urn])})
+    with _rows(home) as engine:
+        relation = engine.relation(asset)
+        shown = ", ".join(duck.quote(c) for c in relation.columns if c not in hidden)
+        sampled = f"SELECT {shown} FROM {relation.sql} USING SAMPLE reservoir({int(rows)} ROWS) REPEATABLE (1)"
+        return asset.path, engine.numpy(sampled), hidden
