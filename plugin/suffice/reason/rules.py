@@ -148,9 +148,14 @@ def answer(task: Task, knowledge: Knowledge, nodes: Nodes, w: Weights, memory: R
 
 
 def necessary(picked: list[int], g: Grounding, demands: Demands) -> list[int]:
-    """The set without the members whose loss costs no demand and no connection, least useful first."""
+    """The set without the members whose loss costs no demand and no connection, least useful first.
+
+    A usual word ("name") is a demand here: a table that alone says it is needed.
+    """
+    usual = np.maximum(g.by_column, g.by_name) * (g.weight * g.generic)[:, None]
+    met = np.concatenate([demands.met, usual])
     while len(picked) > 1:
-        adds = own(demands.met[:, picked])
+        adds = own(met[:, picked])
         loose = [
             (float(adds[k]), k)
             for k in range(len(picked))
