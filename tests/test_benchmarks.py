@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
-ON_SETS = ("copies", "fiben", "krama", "messy", "spider", "unanswerable")
+ON_SETS = ("copies", "fiben", "krama", "memory_spider", "messy", "spider", "unanswerable")
 RUN = """
 import importlib, sys
 sys.path.insert(0, sys.argv.pop(1))

@@ -42,6 +42,7 @@ class Settings(BaseSettings):
     model_api_base: str = Field("", description="URL of an OpenAI-compatible server, for a model of one's own")
     model_timeout_s: float = Field(120.0, gt=0, description="Seconds after which one reply of the model is given up")
     budget_tokens: int = Field(0, ge=0, description="Tokens that one run may spend on the model; 0: no bound")
+    expectations: bool = Field(False, description="Run Great Expectations suites on tables that have copies; slow")
     max_rows: int = Field(1_000_000, ge=1_000, description="Rows of a table fetched for profiling; above it, a sample")
     max_values: int = Field(1_000, ge=0, description="Distinct texts of a column kept for value look-up; 0 keeps none")
     query_timeout_s: float = Field(60.0, gt=0, description="Seconds after which one statement on the data is cut")
